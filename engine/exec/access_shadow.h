@@ -1,8 +1,8 @@
-// Who accessed a granule of memory last: the notes that races between work-items are found from.
+// Shadow memory of races between work-items: the last accesses of each granule of memory.
 //
 // A note is one word: the work-item, a count of barriers, and the place in the kernel. Each granule has five: the last write, two
-// reads and two atomic operations. Two are enough for readers. One is the latest, the other one of another group, or of another
-// work-item since the same barrier; whatever work-item writes, one of the two is in conflict with it if any reader is.
+// reads and two atomic operations. Two notes are enough for reads. One is the latest read, the other one a read of another group,
+// or of another work-item since the same barrier; if any read conflicts with a write, one of the two does.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ enum class AccessClass : uint8_t { Write, Read, OtherRead, Atomic, OtherAtomic }
 inline constexpr unsigned kAccessClasses = 5;
 
 inline constexpr unsigned kSiteBits = 12;
-inline constexpr uint32_t kLastSite = (1u << kSiteBits) - 1;  // stands for all from there on
+inline constexpr uint32_t kLastSite = (1u << kSiteBits) - 1;  // stands for itself and all later ones
 inline constexpr uint32_t site_of(uint64_t note) { return static_cast<uint32_t>(note & kLastSite); }
 
 inline uint64_t load_note(const uint64_t& note) {
@@ -23,8 +23,8 @@ inline uint64_t load_note(const uint64_t& note) {
 }
 inline void store_note(uint64_t& note, uint64_t value) { std::atomic_ref<uint64_t>(note).store(value, std::memory_order_relaxed); }
 
-// Notes of local memory: 32 bits count the barriers and groups of the thread, 20 bits are the work-item in its group. Those from
-// before the last barrier with a local fence are as good as none.
+// Notes of local memory: 32 bits count the barriers and groups of the thread, 20 bits are the work-item in its group. Notes from
+// before the last barrier with a local fence do not count.
 struct LocalMoment {
   static constexpr bool kAcrossGroups = false;
   uint32_t now;
@@ -42,7 +42,7 @@ struct LocalMoment {
 };
 
 // Notes of global memory: 36 bits are the group and the work-item in it, 16 bits count the barriers of the group, from 1 on. With
-// as many barriers as that, work-items of a group are taken to be in order.
+// more barriers than that, work-items of a group are assumed to be ordered.
 struct GlobalMoment {
   static constexpr bool kAcrossGroups = true;
   static constexpr uint32_t kMost = 0xFFFF;
@@ -63,7 +63,7 @@ struct GlobalMoment {
   static constexpr uint64_t kNextItem = uint64_t{1} << 28;
 };
 
-// The notes of neighbouring granules, an array for each class; nullptr where nobody has noted any.
+// The notes of neighbouring granules, an array for each class; nullptr for a class without notes.
 struct Notes {
   uint64_t* of[kAccessClasses];
 };
@@ -84,7 +84,7 @@ inline void look(const Moment& moment, const Notes& notes, AccessClass by, size_
   if (moment.concurrent(note, item)) *found = {note, by};
 }
 
-// The latest of readers, or of atomic operations, and another one.
+// The latest of the reads, or of the atomic operations, and another one.
 template <class Moment>
 inline void keep_two(const Moment& moment, uint64_t* latest, uint64_t* other, size_t at, uint64_t item, uint64_t mine) {
   const uint64_t before = load_note(latest[at]);
@@ -95,7 +95,7 @@ inline void keep_two(const Moment& moment, uint64_t* latest, uint64_t* other, si
     } else {
       const uint64_t second = load_note(other[at]);
       if (!moment.counts(second) || !moment.elsewhere(second)) {
-        // Two work-items are known since the last barrier: a third one changes nothing.
+        // Two work-items are noted since the last barrier: a third one changes nothing.
         if (moment.concurrent(second, item) && moment.item_of(second) != moment.item_of(before)) return;
         store_note(other[at], before);
       }
@@ -141,8 +141,8 @@ inline void fill(uint64_t* notes, size_t count, uint64_t mine) {
 
 }  // namespace shadow
 
-// Notes reads or writes of a run of granules by work-items one after the other, where there is clearly no conflict. False, and
-// nothing is noted, where each has to be looked at.
+// Fast path: notes reads or writes of a run of granules by consecutive work-items if there is clearly no conflict. Returns false,
+// without a note, if each granule has to be checked.
 template <class Moment>
 inline bool note_quiet_reads(const Moment& moment, const Notes& notes, size_t at, size_t count, uint64_t mine) {
   const auto of = [&](unsigned which) { return notes.of[which] ? notes.of[which] + at : nullptr; };
@@ -166,7 +166,7 @@ inline bool note_quiet_writes(const Moment& moment, const Notes& notes, size_t a
   return true;
 }
 
-// Notes an access of one granule. The arrays of its own class are there. Returns a note that is in conflict with it.
+// Notes an access of one granule, whose arrays for its class exist. Returns a note that conflicts with it.
 template <class Moment>
 inline Conflict note_read(const Moment& moment, const Notes& notes, size_t at, uint64_t item, uint64_t mine) {
   Conflict found;

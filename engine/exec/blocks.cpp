@@ -9,20 +9,20 @@ namespace anyzero {
 
 namespace {
 
-// A row is cut so that what its part of some columns reads stays in the caches while the rows below read it, too; the pages of few
-// rows are still known to the processor when the next block reads from them. All widths are multiples of a line of the caches.
+// Blocks are narrow, so that the memory their columns read stays in the caches for the rows below, and low, so that the TLB still
+// holds the pages of their rows when the next block reads from them. All widths are multiples of a cache line.
 constexpr uint64_t kWidth = 128, kHeight = 16, kSharedHeight = 128;
-constexpr uint64_t kLongest = 4096;  // of a launch that has one row only
+constexpr uint64_t kLongest = 4096;  // width of a block in a launch of a single row
 constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
-// Until the time of a work-item is measured, one thread tries a small block.
+// Until the time of a work-item is known, one thread measures a small block.
 constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
 constexpr uint64_t kBlocksForEachThread = 32;
-constexpr uint64_t kSharedBlocksForEachThread = 8;  // the higher a block, the more rows share what it reads
-// Of a strip: many enough that memory is still read along rows.
+constexpr uint64_t kSharedBlocksForEachThread = 8;  // the higher a block, the more rows share its reads
+// Groups of a strip: enough that memory is still read along rows.
 constexpr uint64_t kStripItems = 256, kStripGroups = 16;
-constexpr double kMostItems = 1e18;  // of a launch whose blocks can be numbered; a larger one ends in no lifetime
+constexpr double kMostItems = 1e18;  // work-items of a launch whose blocks can be numbered; a larger one would run for years
 
-// Small launches pay for no division.
+// Small launches skip the divisions.
 uint64_t parts(uint64_t whole, uint64_t part) { return whole <= part ? 1 : (whole + part - 1) / part; }
 
 }  // namespace
@@ -38,7 +38,7 @@ uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups) {
     width = one_row ? kTrialWidth * kTrialHeight : kTrialWidth;
     height = kTrialHeight;
   }
-  // Where a launch is narrow, its blocks are higher or deeper instead: each costs some divisions.
+  // In a narrow launch, blocks are higher or deeper instead: each block costs some divisions.
   const uint64_t usual = width * (one_row ? 1 : height);
   width = std::min(width, global[0]);
   height = std::min(std::max(height, usual / width), global[1]);
@@ -67,7 +67,7 @@ void choose_strip(Grid& grid) {
   grid.strip = columns;
   if (grid.group_count[1] == 1) return;
   const uint64_t wanted = std::max(kStripGroups, kStripItems / grid.group_size[0]);
-  // All strips about as wide.
+  // All strips have about the same width.
   grid.strip = parts(columns, parts(columns, wanted));
 }
 

@@ -1,5 +1,5 @@
-// The blocks in which a kernel runs that does not know its groups: their size is ours to choose. And the order in which the groups
-// of other kernels run.
+// Block sizes for kernels that do not use their groups, so that the engine may choose them; and the order in which the groups of
+// other kernels run.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace anyzero {
 
-// Replaces the `groups` of `grid`, whose global size stays; the last blocks of a row or column may stick out of it. Returns how
-// many blocks there are.
+// Replaces the `groups` of `grid`, whose global size stays; the last blocks of a row or column may extend beyond it. Returns the
+// number of blocks.
 uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups);
 
-// Neighbours in both dimensions come soon after each other, so that they find in the caches what they read in common, and lines
-// that two of them write a part of.
+// Orders groups in strips: neighbours in both dimensions run close in time, so that memory that they both read, and cache lines
+// that they both write, are still in the caches.
 void choose_strip(Grid& grid);
 
 }  // namespace anyzero

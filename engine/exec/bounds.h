@@ -12,17 +12,17 @@ namespace anyzero {
 
 inline constexpr Bounds kAnywhere{0, UINT64_MAX};
 
-// Of the allocation that `address` lies in. Of no bytes for a null pointer and for memory that was freed; kAnywhere for memory that
-// is no allocation of the driver's, such as the program's own.
+// Bounds of the allocation that contains `address`. They are empty for a null pointer and for freed memory; kAnywhere for memory
+// that is no allocation of the driver's, such as the program's own.
 Bounds bounds_around(uintptr_t address);
 
-// The allocation that an address lies in, if it is one that a program made and has not made resident.
+// The allocation that contains an address, if a program made it and has not made it resident.
 bool nonresident_allocation(uintptr_t address, MemoryRange* range);
 
-// The allocation that begins there, as a noun: "device allocation". Empty where there is none.
+// The kind of the allocation that begins there, such as "device allocation"; empty without one.
 std::string allocation_kind(uintptr_t begin);
 
-// In which allocation an address lies, or how far it is from the nearest, in words.
+// Text: the allocation that contains an address, or the distance to the nearest one.
 std::string where_is(uintptr_t address);
 
 }  // namespace anyzero

@@ -6,14 +6,14 @@
 
 namespace anyzero {
 
-// One word, so that a reader never sees half a change, and no more than a store for the thread that works: at rest the nanoseconds
-// worked so far, at work the time at which they would have begun had there been no rest. The lowest bit says which.
+// One word, so that readers never see a torn value and the working thread needs a single store. While idle it is the nanoseconds
+// worked so far; while busy it is the start time minus these. The lowest bit tells the two apart.
 class Busy {
  public:
-  // For the walking thread. Work that began and ends at these times of now_ns().
+  // For the walking thread: work that began and ended at these times of now_ns().
   void begin(uint64_t now) { set((now - value()) << 1 | kAtWork); }
   void end(uint64_t now) { set((now - value()) << 1); }
-  // Work too short to look at the clock for.
+  // Work that is too short to be timed.
   void add(uint64_t ns) { set((value() + ns) << 1); }
   bool at_work() const { return word() & kAtWork; }
 
@@ -21,7 +21,7 @@ class Busy {
     const uint64_t seen = word();
     if (!(seen & kAtWork)) return seen >> 1;
     const auto worked = static_cast<int64_t>((now << 1) - (seen & ~kAtWork)) / 2;
-    return worked > 0 ? static_cast<uint64_t>(worked) : 0;  // it may have begun after the reader looked at the clock
+    return worked > 0 ? static_cast<uint64_t>(worked) : 0;  // it may have begun after the reader took the time
   }
 
  private:

@@ -53,7 +53,7 @@ struct CheckedLanes {
 
 bool writes(const CheckedLanes& lanes) { return lanes.kind() != CheckedAccess::Load; }
 
-// The rule that an access breaks; false where it breaks none.
+// The rule that an access breaks; false if it breaks none.
 bool broken_rule(const CheckedLanes& lanes, const Bounds& bounds, uint64_t address, Rule* rule) {
   const uint64_t offset = address - bounds.begin, reach = lanes.reach();
   if (writes(lanes) && lanes.memory() == CheckedMemory::Constant) {
@@ -163,7 +163,7 @@ void access_lane(const CheckedLanes& lanes, unsigned lane, unsigned char* data, 
   }
 }
 
-// Where atomic operations go that are not allowed.
+// A dummy target for atomic operations that are out of bounds.
 alignas(64) thread_local unsigned char spare[64];
 
 bool is_pointer_argument(const Argument& argument) {
@@ -200,7 +200,7 @@ void check_access(RunningWorker& worker, const CheckSite& site, uint64_t* block,
       if (!seen(rule, place)) report_lane(rule, place, running, lanes, lane, instruction);
       stop = is_checked(kCheckStop);
     }
-    // Here, a misaligned access does what was meant, but for atomic ones.
+    // Misaligned accesses work on this processor, except atomic ones.
     const bool allowed = !bad || (rule == Rule::MisalignedAccess && lanes.kind() != CheckedAccess::Atomic);
     if (lanes.kind() == CheckedAccess::Atomic) {
       if (!allowed) {
@@ -217,7 +217,8 @@ void check_access(RunningWorker& worker, const CheckSite& site, uint64_t* block,
   if (stop) raise({Fault::kMistake, 0, 0, instruction, 0});
 }
 
-// Memory that a kernel reaches by a pointer in memory, though it is not resident, no argument leads to it and no flag allows it.
+// Memory that a kernel accesses by a pointer from memory, though it is not resident, no argument points to it and no indirect
+// access flag allows it.
 static void check_indirect(const Launch& launch, uintptr_t address) {
   MemoryRange range;
   if (!nonresident_allocation(address, &range) || names(launch, range)) return;
@@ -229,7 +230,7 @@ static void check_indirect(const Launch& launch, uintptr_t address) {
 }
 
 void look_bounds_up(RunningWorker& worker, const uintptr_t* addresses, uint64_t count, uint64_t mask, uint64_t* found) {
-  // Nobody else uses the ranges of a kernel that does not ask what is resident.
+  // The kernel does not check residency, so nothing else uses these ranges.
   const bool keeps = !static_cast<const RunningLaunch*>(worker.launch)->reach;
   ReachedRanges& known = worker.reached;
   for (uint64_t lane = 0; lane < count; ++lane) {

@@ -54,7 +54,7 @@ Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& global
 
 void Code::show_to_debuggers() {
   std::string symbols = object_->take_symbols();
-  // Lines alone are made into symbols only for a debugger that is there: most kernels have lines.
+  // Symbols are made from line tables only if a debugger is attached: most kernels have lines.
   if (symbols.empty() && is_debugger_attached())
     symbols = line_symbols(facts_.lines, facts_.name, object_->text(), object_->text_bytes());
   if (!symbols.empty()) debugger_entry_ = std::make_unique<DebuggerEntry>(std::move(symbols));

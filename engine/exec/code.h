@@ -17,20 +17,20 @@
 
 namespace anyzero {
 
-// A module's program-scope variables: where they lie, and what keeps them there.
+// A module's program-scope variables: their address, and the object that keeps them alive.
 struct GlobalBlock {
   uintptr_t address = 0;
   std::shared_ptr<const void> owner;
 };
 
-// Threading: immutable but for what it learns about its own speed, and for better code that comes to it later; any thread may hold
-// it. Packets do while they may still run.
+// Threading: immutable, except for its measured speed and for better code that replaces it later; any thread may hold it. Packets
+// hold it while they may still run.
 class Code {
  public:
-  // The variables of a module that this one is linked with, by its plan; false when there is none of that number.
+  // Finds the variables of a linked module by its plan; false if there is none of that number.
   using FindLinked = std::function<bool(uint64_t plan, GlobalBlock* block)>;
 
-  // nullptr with a reason when the container cannot be read or its object cannot be loaded.
+  // nullptr with a reason if the container cannot be read or its object cannot be loaded.
   static Code* load(std::vector<unsigned char> container, const GlobalBlock& globals, const FindLinked& linked,
                     std::string* reason);
 
@@ -45,14 +45,14 @@ class Code {
   // The relocatable object it was loaded from.
   std::string_view binary() const { return binary_; }
 
-  // What a launch runs: this, or the better code that has come in its place. All of it stays as long as this does, because launches
-  // of either may be under way.
+  // The code that a launch runs: this, or better code that has replaced it. Both live as long as this does, because launches of
+  // either may be running.
   Code& current() {
     Code* better = better_.load(std::memory_order_acquire);
     return better ? *better : *this;
   }
   const Code& current() const { return const_cast<Code*>(this)->current(); }
-  // The same for a launch with groups of this size, for which there may be code of its own.
+  // The same for a launch with groups of this size, for which there may be special code.
   Code& current_for(const uint32_t* group_size) {
     if (improvements_ && improvements_->fits)
       if (Code* fitting = improvements_->fitting(group_size)) return *fitting;
@@ -60,40 +60,40 @@ class Code {
   }
   const Code& current_for(const uint32_t* group_size) const { return const_cast<Code*>(this)->current_for(group_size); }
 
-  // Better code can be compiled: final code where this is of the first stage, and code for groups of one size where `fits`. Call it
-  // before other threads see this one.
+  // Allows better code to be compiled: final code if this is of the first stage, and code for groups of one size if `fits`. Called
+  // before other threads see this object.
   void may_improve(std::shared_ptr<const std::string> build, bool provisional = true, bool fits = false) {
     improvements_ = std::make_unique<Improvements>(*this, std::move(build), provisional, fits);
   }
-  // nullptr where this is as good as it gets.
+  // nullptr if there is no better code.
   Improvements* improvements() { return improvements_.get(); }
   const GlobalBlock& globals() const { return globals_[0]; }
-  // A launch with groups of this size has worked for so long.
+  // Adds the working time of a launch with groups of this size.
   void note_work(uint64_t nanoseconds, const uint32_t* group_size) {
     if (improvements_) improvements_->note_work(nanoseconds, group_size);
   }
-  // Both take over `better` and its user. False, and nothing changes, where it is not the same kernel to its callers, or comes too
-  // late. The second one is for launches with groups of one size.
+  // Both adopt `better` and a reference to it. They return false without a change if it is not the same kernel to its callers, or
+  // comes too late. The second one is for launches with groups of one size.
   bool publish(Code* better);
   bool publish_for(Improvement& size, Code* better);
 
-  // Where in the code an instruction lies, and whether in this or in code that has come in its place; false when it lies elsewhere.
+  // The offset of an instruction in the code, and the code that contains it: this, or code that replaced it. False for others.
   bool offset_of(uintptr_t instruction, size_t* offset, const Code** holder = nullptr) const;
 
   // True for an address in the code or in the constants beside it.
   bool holds(uintptr_t address) const;
 
-  // For groups of this size, or blocks of a kernel that does not know its groups.
+  // For groups of this size, or blocks of a kernel that does not use its groups.
   uint64_t scratch_bytes(const uint64_t* group_size) const {
     if (!facts_.scratch_per_vector) return facts_.scratch_fixed;
     const uint64_t vectors = (group_size[0] + facts_.lanes - 1) / facts_.lanes * group_size[1] * group_size[2];
     return facts_.scratch_fixed + facts_.scratch_per_vector * vectors;
   }
 
-  // True when it may wait for memory that others, the host among them, write while it runs: its time cannot be measured.
+  // True if it may spin until the host or other work-items write memory, so that its time cannot be measured.
   bool may_wait() const { return facts_.flags & KernelFlag::kWaits; }
 
-  // Whether such a launch is known to end, because its loops turn as often as in an earlier launch that did; and to end soon.
+  // True if such a launch is known to end, because its trip counts are those of an earlier launch that ended; and to end soon.
   bool ends(const TurnsSource& launch) const { return knows(ended_, launch); }
   bool ends_soon(const TurnsSource& launch) const { return knows(soon_, launch); }
   void learn_end(const TurnsSource& launch, uint64_t nanoseconds) {
@@ -104,17 +104,17 @@ class Code {
     if (nanoseconds <= kSoon) soon_.learn(mark);
   }
 
-  // True when it compares its accesses with the bounds of memory.
+  // True if it was compiled with bounds checks.
   bool watched() const { return facts_.flags & (KernelFlag::kChecked | KernelFlag::kNoted); }
   bool noted() const { return facts_.flags & KernelFlag::kNoted; }
   bool checked() const { return facts_.flags & KernelFlag::kChecked; }
-  // True when it knows nothing of its groups, so that it may run in others.
+  // True if it does not use its groups, so that the engine may choose them.
   bool flat() const { return facts_.flags & KernelFlag::kFlat; }
   bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
 
-  // Picoseconds a work-item takes; 0 until it has run, and for ever where it may wait.
+  // Picoseconds of a work-item; 0 until it has run, and always if it may wait.
   uint64_t pace() const { return pace_.value(); }
-  // True when a run need not be measured.
+  // True if a run need not be measured.
   bool pace_known() const { return pace() && pace_.settled(); }
   void learn_pace(uint64_t picoseconds) {
     if (!may_wait()) pace_.learn(picoseconds);
@@ -123,11 +123,11 @@ class Code {
  private:
   Code() = default;
   ~Code();
-  // This and all code that has come in its place, until one of them is the one; nullptr where none is.
+  // The first of this and its replacements that the predicate accepts; nullptr if none.
   template <typename Wanted>
   const Code* find(Wanted wanted) const;
   void show_to_debuggers();
-  // Takes over `better` and its user, where it is the same kernel to its callers.
+  // Adopts `better` and a reference to it, if it is the same kernel to its callers.
   bool publish_at(std::atomic<Code*>& place, Code* better, bool same);
 
   bool knows(const KnownTurns& known, const TurnsSource& launch) const {
@@ -144,7 +144,7 @@ class Code {
   std::string_view binary_;
   std::vector<GlobalBlock> globals_;  // its own module's, then those of linked modules
   std::unique_ptr<LoadedObject> object_;
-  std::unique_ptr<DebuggerEntry> debugger_entry_;  // before the code goes
+  std::unique_ptr<DebuggerEntry> debugger_entry_;  // destroyed before the code
   std::unique_ptr<Improvements> improvements_;
   std::atomic<Code*> better_{nullptr};
 };

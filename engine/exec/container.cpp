@@ -49,7 +49,7 @@ bool KernelFacts::same_to_callers(const KernelFacts& other) const {
 
 bool KernelFacts::same_to_launches(const KernelFacts& other) const {
   if ((flags & KernelFlag::kSubGroups) && lanes != other.lanes) return false;
-  // The way to run it may differ, and so may trip counts: they may follow from the size of groups.
+  // Flags about its execution may differ, and so may trip counts, which may depend on the group size.
   constexpr uint32_t kOwn =
       KernelFlag::kSharesRows | KernelFlag::kFitsGroups | KernelFlag::kConstantTurns | KernelFlag::kTurnsByArguments;
   auto alike = [](const Argument& one, const Argument& two) {

@@ -1,4 +1,4 @@
-// One compiled kernel as the planner hands it over: what a launch must know about it, and its relocatable object.
+// The container of one compiled kernel, as it comes from the planner: properties for launches, and a relocatable object.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct Argument {
   uint32_t alignment;
   uint32_t access;   // of an image: 0 read, 1 write, 2 both; of others: ArgumentUse
   uint32_t place;    // of an image or sampler: its index among arguments of the same kind
-  std::string name;  // behind its type, as OpenCL C writes it, and a blank
+  std::string name;  // type in OpenCL C, a blank, and the name
 
   bool operator==(const Argument&) const = default;
   bool counts_turns() const { return kind != ArgumentKind::Image && (access & ArgumentUse::kCountsTurns); }
-  // Of a kernel that notes its accesses: may it write through the pointer?
+  // May the kernel write through the pointer? Known only for kernels that note their accesses.
   bool written() const { return kind != ArgumentKind::Image && (access & ArgumentUse::kMayWrite); }
   bool pointer() const { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }
 };
@@ -51,17 +51,16 @@ struct KernelFacts {
   uint8_t module_uuid[16] = {};
   std::vector<Argument> arguments;
   LineTable lines;
-  std::vector<uint64_t> links;  // plans whose global variables the code reaches: az_globals.1, az_globals.2 …
+  std::vector<uint64_t> links;  // plans of the modules whose global variables are az_globals.1, az_globals.2 …
 
-  // May code with these facts take the place of code with the others, so that neither programs nor recorded launches notice?
+  // May code with these facts replace code with the others without a visible change to programs and recorded launches?
   bool same_to_callers(const KernelFacts& other) const;
-  // The same where programs go on asking the other code, and only launches run this one: lanes are its own affair, unless they are
-  // sub-groups.
+  // The same for code that only launches run, while queries use the other code: lanes may differ, unless they are sub-groups.
   bool same_to_launches(const KernelFacts& other) const;
 };
 
-// What `bytes` hold; `object` and the line table stay inside them. False with a reason: the bytes may come from a file, so nothing
-// in them is trusted.
+// Parses `bytes`; `object` and the line table point into them. Returns false with a reason: the bytes may come from a file, so
+// nothing in them is trusted.
 bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts, std::string_view* object, std::string* reason);
 
 }  // namespace anyzero

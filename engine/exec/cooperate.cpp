@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMost = 256;
 
-// On the stack of the thread that launches; the others are gone from it before it returns.
+// Lives on the stack of the launching thread; the other threads are done with it before that returns.
 struct Crew {
   RunningLaunch& running;
   uint64_t groups;
@@ -32,7 +32,7 @@ struct Crew {
     threads[group].store(-1, std::memory_order_release);
     if (mine.signal && !given_up.exchange(true, std::memory_order_acq_rel)) {
       fault = mine;
-      // The others may be waiting for what this group will not do any more.
+      // The other groups may wait for this one, which has ended.
       while (finished.load(std::memory_order_acquire) + 1 < groups) {
         for (uint64_t i = 0; i < groups; ++i)
           if (pid_t thread = threads[i].load(std::memory_order_acquire); thread > 0) knock(thread);

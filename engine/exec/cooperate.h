@@ -5,7 +5,7 @@
 
 namespace anyzero {
 
-// Returns when all groups are done. Runs in a trap, which the first fault of any group leaves for, once no group runs any more.
+// Returns when all groups are done. Runs in a trap: the first fault of any group is raised there, once no group runs any more.
 void run_together(RunningLaunch& running, uint64_t groups);
 
 }  // namespace anyzero

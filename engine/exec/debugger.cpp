@@ -72,7 +72,7 @@ DebuggerEntry::~DebuggerEntry() {
 }
 
 bool is_debugger_attached() {
-  // Its breakpoint is there while the process runs.
+  // The debugger's breakpoint is present while the process runs.
   constexpr unsigned char kBreakpoint = 0xCC;
   const auto* code = reinterpret_cast<const volatile unsigned char*>(&__jit_debug_register_code);
   return *code == kBreakpoint;

@@ -1,5 +1,5 @@
-// Kernels for debuggers: gdb's interface for code that is compiled at run time. A debugger finds breakpoints by file and line in
-// what is registered here, also when it attaches later.
+// gdb's JIT interface: registers the symbols of kernels. A debugger resolves breakpoints by file and line in them, also if it
+// attaches later.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class DebuggerEntry {
   std::unique_ptr<Node> node_;
 };
 
-// Whether a debugger that knows the interface is attached and lets the process run.
+// True if a debugger that knows the interface is attached and lets the process run.
 bool is_debugger_attached();
 
 }  // namespace anyzero

@@ -38,7 +38,7 @@ bool take(int fd) {
   uint64_t held;
   iovec room{&held, sizeof held};
   ssize_t got = preadv2(fd, &room, 1, -1, RWF_NOWAIT);
-  // Kernels before 5.8 cannot read an eventfd so; poll has just said that it is readable.
+  // Linux before 5.8 has no RWF_NOWAIT for eventfds; poll has just reported that it is readable.
   if (got < 0 && errno == EOPNOTSUPP) got = read(fd, &held, sizeof held);
   return got == sizeof held;
 }
@@ -54,7 +54,7 @@ void* run(void*) {
     }
     polled.assign(1, {waits->bell, POLLIN, 0});
     for (const Wait& wait : pending) polled.push_back({wait.fd, POLLIN, 0});
-    // The look at waits whose rings are gone needs no more than that.
+    // Often enough to find waits whose rings are gone.
     constexpr int kNowAndThen = 1000;
     if (poll(polled.data(), polled.size(), pending.empty() ? -1 : kNowAndThen) < 0 && errno != EINTR) continue;
     if (polled[0].revents) take(waits->bell);
@@ -76,7 +76,7 @@ void* run(void*) {
 
 bool start_descriptor_waits() {
   static std::once_flag once;
-  // The parent's waits are the parent's; its thread is not here.
+  // In a forked child: the waits belong to the parent, and its thread does not exist here.
   std::call_once(once, [] { at_fork_child([] { waits = new Waits; }); });
   std::lock_guard lock(waits->mutex);
   if (waits->started) return true;
@@ -87,7 +87,7 @@ bool start_descriptor_waits() {
 
 void signal_when_readable(int fd, Event& event) {
   const int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-  // Without a descriptor the wait can only fail, and what waits for the event with it.
+  // Without a descriptor the wait fails, and so do the commands that wait for the event.
   if (own < 0) return event.forsake();
   {
     std::lock_guard lock(waits->mutex);

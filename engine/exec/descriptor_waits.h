@@ -5,11 +5,11 @@ namespace anyzero {
 
 class Event;
 
-// Starts the thread, once per process; false when the system grants none. To be asked before a command is appended that needs it.
+// Starts the thread, once per process; false if the system grants none. Called before a command that needs it is appended.
 bool start_descriptor_waits();
 
-// Signals `event` once `fd`, an eventfd, could be read, which takes what it holds. Both stay held until then, or until nothing but
-// this wait holds the event: what waited for it is gone, and nothing is taken.
+// Signals `event` once `fd`, an eventfd, was read, which resets its count. Both stay held until then, or until only this wait
+// holds the event: the commands that waited for it are gone, and the count is left alone.
 void signal_when_readable(int fd, Event& event);
 
 }  // namespace anyzero

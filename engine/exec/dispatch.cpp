@@ -26,14 +26,14 @@ namespace anyzero {
 
 namespace {
 
-// In picoseconds, which a group of a trivial kernel takes only a few of.
-constexpr uint64_t kPiece = 10'000'000;      // a thread works alone for so long before it looks what is left
-constexpr uint64_t kTelling = 2'000'000;     // what took less tells more of the call than of the groups
-constexpr uint64_t kChunk = 50'000'000;      // one share at most
-constexpr uint64_t kLeastChunk = 5'000'000;  // and at least, or handing it out costs too much
+// In picoseconds: a group of a trivial kernel takes only a few.
+constexpr uint64_t kPiece = 10'000'000;      // a thread works alone for so long before it checks how much is left
+constexpr uint64_t kTelling = 2'000'000;     // a shorter measurement is mostly the cost of the call
+constexpr uint64_t kChunk = 50'000'000;      // the longest share
+constexpr uint64_t kLeastChunk = 5'000'000;  // the shortest share: handing out less costs too much
 constexpr uint64_t kBrief = kBriefNs * 1000;
-// Shares for each thread at most, whatever a measurement that something disturbed makes of billions of groups: by then the last
-// thread to finish is not far behind in any case.
+// Most shares for each thread. A disturbed measurement could otherwise cut billions of groups into tiny shares; with this many, the
+// last thread to finish is not far behind in any case.
 constexpr uint64_t kMostShares = 4096;
 constexpr uint64_t kUnknown = UINT64_MAX / 2;
 constexpr unsigned kUsualRounding = 0x1F80;
@@ -44,7 +44,7 @@ uint64_t times(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? kUnknown : product;
 }
 
-// Lets a kernel compute as the specification says, whatever the program has set on this thread.
+// Sets the floating-point environment of the specification while a kernel runs; the program may have set another on this thread.
 class UsualRounding {
  public:
   UsualRounding() : before_(_mm_getcsr()) {
@@ -58,7 +58,7 @@ class UsualRounding {
   unsigned before_;
 };
 
-// A range of a launch's groups in shares: large ones, then small ones, so that the last thread to finish is not far behind.
+// Guided scheduling of a range of groups: large shares first, then small ones, so that the last thread to finish is not far behind.
 struct Shares {
   RunningLaunch& running;
   uint64_t first;
@@ -89,31 +89,31 @@ struct Shares {
   }
 };
 
-// `pace` is that of a group. Returns the nanoseconds that all threads together have worked.
+// `pace` is the time of a group. Returns the nanoseconds that all threads together have worked.
 uint64_t share_out(RunningLaunch& running, const Code& code, uint64_t first, uint64_t end, uint64_t pace) {
   const uint64_t even = std::max((end - first) / (settings.threads * 4), kLeastChunk / pace);
   Shares shares(running, first, end, std::max<uint64_t>(std::min(kChunk / pace, even), 1));
-  // A thread that waits for something else must not be held up for good.
+  // A thread that waits for something else must not be blocked indefinitely.
   const bool brief = !code.may_wait() && times(pace, shares.large) <= kBrief && code.ends(running.turns);
   parallel(shares.count(), Shares::run, &shares, brief);
   return shares.spent.load(std::memory_order_relaxed);
 }
 
-// On this thread alone as long as what is left is not worth more, which the kernel's pace says, or a first try where it is not
-// known or not true any more. Returns the nanoseconds that all threads together have worked; 0 where it was not measured.
+// Runs groups on this thread alone while the remaining work is too short to share. The kernel's pace tells; if it is unknown or
+// wrong, a first piece is measured. Returns the nanoseconds that all threads together have worked; 0 if not measured.
 uint64_t run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Busy& busy) {
   const uint64_t items = running.grid.group_size[0] * running.grid.group_size[1] * running.grid.group_size[2];
   uint64_t pace = std::max<uint64_t>(times(code.pace(), items), 1), done = 0, spent = 0;
-  // The pace may be that of quite other arguments, so the first piece is a small part whatever it says.
+  // The pace may have been measured with other arguments, so the first piece is always small.
   uint64_t piece = code.pace() ? std::clamp<uint64_t>(kPiece / pace, 1, std::max<uint64_t>(groups / 8, 1)) : 1;
-  // With one group there is nothing to decide, and a look at the clock now and then will do.
+  // One group cannot be shared, and is timed only now and then.
   static thread_local uint8_t untimed __attribute__((tls_model("initial-exec"))) = 0;
   if (groups == 1 && code.pace_known() && pace < kBrief && ++untimed % 16) {
     run_groups(running, 0, 1);
     busy.add(pace / 1000);
     return 0;
   }
-  // Few groups that take long: while one thread tried the first of them, the others would have nothing to do.
+  // Few long groups: while one thread measured the first, the others would be idle.
   if (settings.threads > 1 && groups > 1 && groups <= settings.threads * 64 && code.pace_known() && pace > kPiece) {
     busy.begin(now_ns());
     spent = share_out(running, code, 0, groups, pace);
@@ -196,7 +196,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     launch.code->note_work(end - begin, launch.group_size);
   } else {
     running.turns = {launch.args(), count, launch.group_size, launch.global_offset};
-    // A kernel that waits for other groups may rely on the usual order.
+    // A kernel that waits for other groups may rely on the order of group numbers.
     if (!code.flat() && !code.may_wait()) choose_strip(running.grid);
     const uint64_t spent = run_adaptively(running, code, pieces, busy);
     if (spent) code.learn_end(running.turns, spent);

@@ -33,8 +33,8 @@ enum class Wants { Nothing, Address, Stub, GotEntry, GotBase };
 struct Shape {
   Wants wants;
   unsigned width;
-  bool relative;  // to the place itself
-  bool to_got;    // to the table of addresses
+  bool relative;  // to the relocated place (PC-relative)
+  bool to_got;    // to the symbol's entry in the GOT
   bool is_signed;
 };
 
@@ -163,8 +163,8 @@ class ObjectLoader {
       if (ranges[i].first < ranges[i - 1].second) refuse("sections of the object overlap");
   }
 
-  // Decides whether a section is needed in memory, and with which rights. Nothing unwinds through kernels, so what an unwinder
-  // would read stays out.
+  // Decides whether a section is loaded, and with which permissions. Nothing unwinds through kernels, so unwind tables are not
+  // loaded.
   static void choose(Section& section) {
     const Elf64_Shdr& header = section.header;
     if (!(header.sh_flags & SHF_ALLOC) || header.sh_type == SHT_NOTE || header.sh_type == SHT_X86_64_UNWIND ||
@@ -228,14 +228,14 @@ class ObjectLoader {
     const size_t index = relocation.symbol();
     if (index >= symbols_.size()) refuse("a relocation names a missing symbol");
     if (!shape.relative && !shape.to_got && shape.width == 4) low_addresses_ = true;
-    // A call of what the object leaves open: the callee may be too far away for 32 bits.
+    // A call of an undefined symbol: the callee may be too far away for 32 bits.
     const bool open = symbols_[index].st_shndx == SHN_UNDEF && index != 0;
     const bool stub = open && is_call(relocation);
     if (stub) stubs_.emplace(index, 0);
     if (stub || shape.wants == Wants::GotEntry) got_.emplace(index, 0);
   }
 
-  // True when the place is the operand of a call or a jump.
+  // True if the place is the operand of a call or a jump.
   bool is_call(const Relocation& relocation) const {
     if (shape_of(relocation.type()).wants == Wants::Stub) return true;
     if (relocation.type() != R_X86_64_PC32) return false;
@@ -278,7 +278,7 @@ class ObjectLoader {
     bytes_ = std::max(round_up(at, kPage), kPage);
   }
 
-  // Tentative definitions of C get their place now.
+  // Allocates common symbols (C's tentative definitions).
   uint64_t lay_out_commons(uint64_t at) {
     for (size_t i = 0; i < symbols_.size(); ++i) {
       const Elf64_Sym& symbol = symbols_[i];
@@ -391,9 +391,9 @@ class ObjectLoader {
     }
   }
 
-  // A debugger relocates the rest itself, by where sections lie.
+  // A debugger relocates the rest itself, by the addresses of sections.
   std::string symbols_for_debuggers() const {
-    // Objects without it have lines that mean places of the container's table.
+    // Without .debug_info, line numbers are indices of the container's line table.
     const auto is_info = [](const Section& section) { return section.name == ".debug_info"; };
     if (std::none_of(sections_.begin(), sections_.end(), is_info)) return {};
     std::string made(object_);
@@ -412,7 +412,7 @@ class ObjectLoader {
   std::vector<Elf64_Sym> symbols_;
   std::vector<std::string> names_;
   std::vector<Relocation> relocations_;
-  // By symbol: where its stub, its entry in the table of addresses, or the tentative definition itself lies.
+  // By symbol: the offset of its stub, of its GOT entry, or of the common symbol itself.
   std::map<size_t, uint64_t> stubs_, got_, commons_;
   uint64_t begin_[kSegments] = {}, end_[kSegments] = {}, bytes_ = 0, got_begin_ = 0;
   bool low_addresses_ = false;

@@ -1,4 +1,4 @@
-// Loads a relocatable x86-64 ELF object into memory of this process, as a linker and a dynamic loader would together.
+// Links and loads a relocatable x86-64 ELF object into this process.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace anyzero {
 
-// The address of a symbol that an object leaves open; false when the engine offers none of that name.
+// Resolves an undefined symbol of an object; false if the engine has none of that name.
 using Resolve = std::function<bool(const std::string& name, uintptr_t* address)>;
 
 // Threading: immutable once loaded. Constructors of the object are not run.
 class LoadedObject {
  public:
-  // nullptr with a reason; bytes that make no sense are refused, never followed.
+  // nullptr with a reason if the bytes are no valid object.
   static std::unique_ptr<LoadedObject> load(std::string_view object, const std::string& entry, const Resolve& resolve,
                                             std::string* reason);
   ~LoadedObject();
@@ -28,7 +28,7 @@ class LoadedObject {
   bool contains(uintptr_t address) const { return address - base_ < text_bytes_; }
   // The object with the addresses of its sections, for debuggers; empty where it has no debug information.
   std::string take_symbols() { return std::move(symbols_); }
-  // With all that lies beside the code.
+  // True for an address in the mapping: code, constants and tables.
   bool holds(uintptr_t address) const { return address - base_ < bytes_; }
 
  private:

@@ -23,10 +23,10 @@ Engine::Engine(uint32_t threads) : threads_(threads) {
 }
 
 void Engine::after_fork() {
-  // The parent's work belongs to the parent; in the child the thread starts anew with the first new submission.
+  // In a forked child: pending work belongs to the parent, and a new thread starts with the first submission.
   for (Engine* engine : *engines) {
     for (auto& stack : engine->ready_) stack.store(nullptr);
-    // The thread that owned these may have been in the middle of changing them: forget them as they are.
+    // The parent's thread may have been changing these containers at the fork: they are leaked, not destroyed.
     for (auto& list : engine->runnable_) new (&list) std::vector<Ring*>;
     for (auto& count : engine->runnable_count_) count.store(0);
     new (&engine->parked_) std::vector<Parked>;
@@ -52,11 +52,11 @@ void Engine::submit(Ring& ring) {
   }
   if (!started_.load(std::memory_order_acquire)) start();
   wake_one();
-  // The thread in charge is inside another ring, and may stay there.
+  // The thread in charge is walking another ring, and may stay there.
   if (has_deputies() && charge_.load(std::memory_order_seq_cst) % 2) alarm();
 }
 
-// Without a thread of its own the work is left to the threads that wait for it, and the next submission tries again.
+// If no thread can be started, the threads that wait for the work do it, and the next submission tries again.
 void Engine::start() {
   if (started_.exchange(true)) return;
   uint32_t running = 0;
@@ -64,7 +64,7 @@ void Engine::start() {
   if (running == 0) started_.store(false, std::memory_order_release);
 }
 
-// One call wakes a thread that sleeps; until it runs, others need not call again.
+// One wake-up is enough: until the woken thread runs, further submitters skip it.
 void Engine::wake_one() {
   if (asleep_.load(std::memory_order_seq_cst) == 0 || ringing_.exchange(true, std::memory_order_seq_cst)) return;
   doorbell_.fetch_add(1, std::memory_order_seq_cst);
@@ -118,7 +118,7 @@ bool Engine::run_ring(Ring* ring, bool others_wait) {
       if (in_charge) {
         park(ring, std::move(blocker));
       } else {
-        submit(*ring);  // the thread in charge watches what rings wait for, and may be asleep already
+        submit(*ring);  // the thread in charge watches the signals that rings wait for, and may be asleep already
       }
       break;
     case Progress::Yield:
@@ -126,7 +126,7 @@ bool Engine::run_ring(Ring* ring, bool others_wait) {
       submit(*ring);
       break;
     case Progress::Idle:
-    case Progress::Busy:  // the thread that walks it hands back what it leaves
+    case Progress::Busy:  // the thread that walks it submits it again if work is left
       break;
   }
   ring->release();
@@ -173,14 +173,13 @@ void Engine::run() {
       collect();
       revive_parked();
       ring = next();
-      // Work for another thread, be it to watch what others wait for while this one is busy.
+      // Another thread is needed, if only to watch awaited signals while this one is busy.
       if (ring) more = work_waits();
     }
     if (ring) {
       if (more && threads_ > 1) wake_one();
       if (rested && threads_ > 1)
-        for (const uint64_t begin = now_ns(); now_ns() - begin < kCourtesy;)
-          sched_yield();  // the submitter may be on this very core
+        for (const uint64_t begin = now_ns(); now_ns() - begin < kCourtesy;) sched_yield();  // the submitter may need this CPU
       if (!run_ring(ring, more)) {
         if (!become_deputy()) return;
         stand_by();
@@ -202,9 +201,9 @@ void Engine::run() {
   }
 }
 
-// Sleeps until a submission or one of the awaited signals. Each awaited signal learns that a thread sleeps on it before the last
-// look, and submitters see `asleep_` after their push, so nothing is missed. What is parked when a thread goes to rest is its to
-// watch.
+// Sleeps until a submission or one of the awaited signals. Each awaited signal is told of the sleeper before its value is checked
+// for the last time, and submitters read `asleep_` after their push, so no wake-up is lost. A sleeping thread watches the rings
+// that were parked when it fell asleep.
 void Engine::rest() {
   constexpr size_t kMost = 60;
   FutexWord words[1 + kMost];
@@ -217,7 +216,7 @@ void Engine::rest() {
   }
   words[0] = {&doorbell_, doorbell_.load(std::memory_order_seq_cst)};
   asleep_.fetch_add(1, std::memory_order_seq_cst);
-  ringing_.store(false, std::memory_order_seq_cst);  // the thread woken last may have arrived without it
+  ringing_.store(false, std::memory_order_seq_cst);  // the last wake-up may have found its thread awake already
   bool stay_awake = any_ready();
   while (!stay_awake && watching < std::min(kMost, watched.size())) {
     const Blocker& blocker = watched[watching].blocker;
@@ -226,11 +225,11 @@ void Engine::rest() {
     words[++watching] = {&signal.epoch, signal.epoch.load(std::memory_order_seq_cst)};
     stay_awake = !blocker.pending();
   }
-  constexpr uint64_t kPollNs = 500'000;  // only for rings beyond what one sleep can watch
+  constexpr uint64_t kPollNs = 500'000;  // only if there are more parked rings than one sleep can watch
   if (!stay_awake) futex_sleep_any(words, static_cast<uint32_t>(1 + watching), watched.size() > kMost ? kPollNs : kForever);
   for (size_t i = 0; i < watching; ++i) watched[i].blocker.signal().sleepers.fetch_sub(1, std::memory_order_seq_cst);
   asleep_.fetch_sub(1, std::memory_order_seq_cst);
-  ringing_.store(false, std::memory_order_seq_cst);  // it has arrived, and may wake the next one
+  ringing_.store(false, std::memory_order_seq_cst);  // this thread is awake, so the next wake-up may be sent
   std::lock_guard lock(mutex_);
   if (parked_.empty()) {
     parked_.swap(watched);

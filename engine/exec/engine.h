@@ -1,9 +1,9 @@
 // An engine of a device: threads that walk the rings of the queues bound to it, urgent ones first. Most engines have one thread;
 // with several, any of them takes the next ring, and a ring is still walked by one at a time.
 //
-// A kernel, or a program's host function, may never end. So a single engine thread has a deputy: where the thread in charge stays
-// inside one ring while others wait, the deputy takes charge of the engine, and the other thread is the next deputy when it comes
-// back.
+// A kernel, or a program's host function, may never end. So an engine with a single thread has a deputy thread: if the thread in
+// charge stays inside one ring while others wait, the deputy takes charge of the engine, and the relieved thread becomes the next
+// deputy when it returns.
 #pragma once
 
 #include <atomic>
@@ -23,22 +23,22 @@ class Engine {
  public:
   explicit Engine(uint32_t threads = 1);
 
-  // `ring` has work that this thread must see to.
+  // Queues a ring that has work for an engine thread.
   void submit(Ring& ring);
 
-  // Nanoseconds that rings which are gone had been busy.
+  // Busy nanoseconds of rings that were destroyed.
   uint64_t past_busy() const { return past_busy_.load(std::memory_order_relaxed); }
   void keep_busy(uint64_t ns) { past_busy_.fetch_add(ns, std::memory_order_relaxed); }
 
   bool has_thread() const { return started_.load(std::memory_order_acquire); }
 
-  // Another ring of this urgency or more is waiting.
+  // True if another ring of this priority or a higher one is waiting.
   bool has_ready(uint32_t priority) const {
     for (uint32_t i = 0; i <= priority; ++i)
       if (ready_[i].load(std::memory_order_relaxed) || runnable_count_[i].load(std::memory_order_relaxed)) return true;
     return false;
   }
-  // Something more urgent than `priority` is waiting.
+  // True if a ring of a higher priority is waiting.
   bool outranked(uint32_t priority) const { return priority > 0 && has_ready(priority - 1); }
 
  private:
@@ -53,7 +53,7 @@ class Engine {
   void run();
   void collect();
   Ring* next();
-  // False when another thread has taken charge meanwhile.
+  // False if another thread has taken charge meanwhile.
   bool run_ring(Ring* ring, bool others_wait);
   void park(Ring* ring, Blocker blocker);
   void revive_parked();
@@ -65,10 +65,10 @@ class Engine {
   static void* deputy_main(void* engine);
   bool has_deputies() const { return threads_ == 1; }
   void alarm();
-  // For the deputy: returns when it has taken charge.
+  // Run by the deputy; returns when it has taken charge.
   void stand_by();
   bool take_charge(uint64_t seen);
-  // For a thread that was relieved; false when there is a deputy already.
+  // Makes a relieved thread the deputy; false if there is one already.
   bool become_deputy();
   bool work_waits() const { return has_ready(kPriorities - 1) || parked_count_.load(std::memory_order_relaxed); }
   uint64_t enter() { return charge_.fetch_add(1, std::memory_order_seq_cst) + 1; }
@@ -78,22 +78,22 @@ class Engine {
   std::atomic<Ring*> ready_[kPriorities] = {};  // stacks; newest first
   std::atomic<uint32_t> doorbell_{0};
   std::atomic<uint32_t> asleep_{0};
-  std::atomic<bool> ringing_{false};  // a sleeping thread has been woken and has not arrived yet
+  std::atomic<bool> ringing_{false};  // a sleeping thread was woken and does not run yet
   std::atomic<bool> started_{false};
   std::atomic<uint64_t> past_busy_{0};
 
-  // Counts how often the thread in charge begins and ends to walk a ring: odd while it is inside one. A deputy takes charge by
-  // counting in its place.
+  // Incremented when the thread in charge begins and when it ends to walk a ring: odd while it is inside one. A deputy takes charge
+  // by incrementing it.
   std::atomic<uint64_t> charge_{0};
-  std::atomic<uint32_t> alarm_{0};     // 1: work waits, the deputy is to look how long
+  std::atomic<uint32_t> alarm_{0};     // 1: work waits; the deputy measures how long
   std::atomic<bool> deputy_{false};    // there is one
-  std::atomic<uint32_t> relieved_{0};  // threads that have not come back yet
+  std::atomic<uint32_t> relieved_{0};  // relieved threads that have not returned yet
 
   // The engine threads' own, oldest first.
   Mutex mutex_;
   std::vector<Ring*> runnable_[kPriorities];
   std::atomic<uint32_t> runnable_count_[kPriorities] = {};
-  std::vector<Parked> parked_;  // but for those that a thread at rest watches
+  std::vector<Parked> parked_;  // except those that a sleeping thread watches
   std::atomic<uint32_t> parked_count_{0};
 };
 

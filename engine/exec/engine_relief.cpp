@@ -1,4 +1,4 @@
-// Relief of an engine: another thread walks its other rings while the thread in charge is inside one that does not end.
+// Relief of an engine: another thread walks its other rings while the thread in charge is stuck in one.
 #include <ctime>
 
 #include "../system/signal.h"
@@ -9,12 +9,12 @@ namespace anyzero {
 
 namespace {
 
-// Rings that take turns on an engine wait for each other that long. Shorter, and rings with middling kernels would mostly run side
-// by side, each with half of the caches; longer, and a user would notice the delay.
+// Rings of one engine wait for each other that long before the deputy takes over. If it were shorter, rings with medium-sized
+// kernels would mostly run at the same time, each with half of the caches; if it were longer, users would notice the delay.
 constexpr timespec kTooLong = {0, 10'000'000};
 
-// Each of these threads is inside a kernel that nothing ends, with a processor of its own as far as there are any. Beyond that many
-// a further thread would get next to nothing done, while threads and their stacks use up what the program needs itself.
+// Each of these threads is inside a kernel that does not end, and occupies a processor. With more of them, a further thread would
+// make little progress, while threads and their stacks use up memory of the program.
 constexpr uint32_t kMostRelieved = 64;
 
 }  // namespace
@@ -25,7 +25,7 @@ void* Engine::deputy_main(void* engine) {
   return nullptr;
 }
 
-// Called at most once for each look of the deputy, however much is submitted.
+// Called at most once for each check of the deputy, however much is submitted.
 void Engine::alarm() {
   if (alarm_.load(std::memory_order_relaxed) || alarm_.exchange(1, std::memory_order_seq_cst)) return;
   if (deputy_.exchange(true, std::memory_order_acq_rel)) {

@@ -18,7 +18,7 @@ std::string text_of(const Place3& at) {
   return "(" + std::to_string(at.x) + ", " + std::to_string(at.y) + ", " + std::to_string(at.z) + ")";
 }
 
-// The group, or block, of that number: strip by strip, and row by row within one, as compiled code counts them.
+// The group or block of that number, in the order of compiled code: strip by strip, and row by row within a strip.
 Place3 numbered(const Grid& grid, uint64_t number, bool strips) {
   const uint64_t *count = grid.group_count, layer = count[0] * count[1];
   const uint64_t z = number / layer, rest = number % layer;

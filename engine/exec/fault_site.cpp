@@ -25,27 +25,28 @@ struct Sites {
 };
 
 Guarded<Sites>& sites() {
-  // Never destroyed: kernels may fault while the program exits. And not from the heap, where the fault may have happened.
+  // Never destroyed: kernels may fault while the program exits. Not on the heap, where the fault may have happened.
   alignas(Guarded<Sites>) static unsigned char memory[sizeof(Guarded<Sites>)];
   static auto* sites = new (memory) Guarded<Sites>{};
   return *sites;
 }
 
-// A call ends right before `address`, which lies in the code.
+// True if a call instruction ends right before `address`, which is in the code.
 bool follows_call(uintptr_t address) {
   constexpr unsigned char kCall = 0xE8, kIndirect = 0xFF, kOperand = 0x38, kCallOperand = 0x10;
   unsigned char before[7];
   std::memcpy(before, reinterpret_cast<const void*>(address - sizeof before), sizeof before);
   if (before[2] == kCall) return true;
-  for (unsigned at : {5u, 4u, 1u})  // by a register, by a register of the upper eight or near memory, by a far address
+  // Indirect calls of 2 bytes (a register), 3 (an extended register, or near memory) and 6 (memory with a long displacement).
+  for (unsigned at : {5u, 4u, 1u})
     if (before[at] == kIndirect && (before[at + 1] & kOperand) == kCallOperand) return true;
   return false;
 }
 
-// The call of the kernel in which a fault outside of its code happened: the innermost return address on its stack.
+// The kernel's call that led to a fault outside of its code: the innermost return address on its stack.
 uintptr_t calling(const Code& code, uintptr_t stack_pointer, uintptr_t stack_top) {
   constexpr uintptr_t kMost = 64 << 10;
-  constexpr uintptr_t kFirst = 7;  // bytes that follows_call looks at
+  constexpr uintptr_t kFirst = 7;  // bytes that follows_call reads
   if (stack_pointer >= stack_top || stack_top - stack_pointer > (uintptr_t{8} << 20)) return 0;
   const uintptr_t end = std::min(stack_top, stack_pointer + kMost) & ~uintptr_t{7};
   for (uintptr_t at = (stack_pointer + 7) & ~uintptr_t{7}; at < end; at += 8) {

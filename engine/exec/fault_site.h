@@ -12,15 +12,14 @@ struct Fault;
 
 struct FaultSite {
   Grid grid;              // the groups of the launch, or its blocks where the kernel does not know its groups
-  uint64_t first, last;   // the thread ran these, and was at one of them
-  uintptr_t instruction;  // of the kernel: the fault's own, or the call that led to it; 0 where it is not known
+  uint64_t first, last;   // the groups that the thread ran; one of them faulted
+  uintptr_t instruction;  // the kernel's faulting instruction, or the call that led to the fault; 0 if unknown
 };
 
-// Keeps the site of a fault for its report, and gives it a number. The last few are kept; older ones are forgotten. The kernel's
-// stack must be as it was at the fault.
+// Stores the site of a fault for its report, and returns its number. Only the last few are kept. The kernel's stack must be intact.
 uint32_t keep_site(const RunningLaunch& running, uint64_t first, uint64_t last, const Fault& fault, const void* stack_top);
 
-// False for 0 and for one that has been forgotten.
+// False for 0 and for a number that is no longer kept.
 bool find_site(uint32_t number, FaultSite* site);
 
 }  // namespace anyzero

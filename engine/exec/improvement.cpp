@@ -7,7 +7,7 @@ namespace anyzero {
 
 namespace {
 
-// The improvement for groups of this size, which is taken for it where there is none yet; nullptr where all are taken.
+// The improvement for groups of this size, which claims a free entry if it has none; nullptr if all are used by other sizes.
 Improvement* improvement_for(std::array<Improvement, Improvements::kSizes>& sizes, uint64_t group) {
   for (Improvement& each : sizes) {
     uint64_t known = each.group.load(std::memory_order_relaxed);
@@ -58,7 +58,7 @@ Improvement* ImprovementLine::take() {
   for (;;) {
     const uint32_t seen = bell_.load(std::memory_order_acquire);
     Improvement* found = last_.load(std::memory_order_acquire);
-    // Only this thread takes, so what is behind the last one stays there meanwhile.
+    // Only this thread removes entries, so those behind the last one stay meanwhile.
     while (found && !last_.compare_exchange_weak(found, found->next, std::memory_order_acquire)) {
     }
     if (found) return found;

@@ -1,4 +1,4 @@
-// Better code for a kernel that runs: how long it has run, and the queue of improvements that are worth compiling.
+// Better code for hot kernels: the time that each has run, and the queue of kernels that are worth compiling again.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ class Code;
 //
 // Threading: any thread counts; the one that passes the limit queues the improvement, without a lock or an allocation.
 struct Improvement {
-  // Nanoseconds of work after which a kernel is compiled again: about the cost of that. Kernels that run for less end before.
+  // Nanoseconds of work after which a kernel is compiled again: about the time that this takes.
   static constexpr uint64_t kWorth = 20'000'000;
-  // The same for groups of one size. Final code is a fifth to a half slower without knowing it, so it takes longer to pay.
+  // The same for groups of one size. The gain is smaller (a fifth to a half of the time), so it takes longer to pay.
   static constexpr uint64_t kWorthFitting = 100'000'000;
-  // Attempts, where the process that compiles is killed or runs out of memory.
+  // Attempts, if the compiling process is killed or runs out of memory.
   static constexpr uint32_t kTries = 3;
 
   Code* code = nullptr;
@@ -33,7 +33,7 @@ struct Improvement {
 
 // All improvements of one kernel's code.
 struct Improvements {
-  static constexpr size_t kSizes = 8;  // of groups; a kernel launched with more sizes runs the others with its general code
+  static constexpr size_t kSizes = 8;  // different group sizes; launches with further sizes run the general code
 
   const std::shared_ptr<const std::string> build;  // the request that the module was built from
   const bool provisional;                          // the code is of the first stage
@@ -43,7 +43,7 @@ struct Improvements {
 
   Improvements(Code& code, std::shared_ptr<const std::string> build, bool provisional, bool fits);
 
-  // 0 for sizes that cannot be packed, which no code is made for.
+  // 0 for sizes that cannot be packed; these get no special code.
   static uint64_t packed(const uint32_t* size) {
     constexpr uint32_t kBits = 21;
     if ((size[0] | size[1] | size[2]) >> kBits) return 0;
@@ -51,7 +51,7 @@ struct Improvements {
   }
   static std::array<uint32_t, 3> unpacked(uint64_t group);
 
-  // Code for groups of this size; nullptr where there is none, or none yet.
+  // Code for groups of this size; nullptr if there is none yet.
   Code* fitting(const uint32_t* size) const {
     const uint64_t group = packed(size);
     for (const Improvement& each : sizes) {
@@ -62,7 +62,7 @@ struct Improvements {
     return nullptr;
   }
 
-  // A launch with groups of this size has worked for so long.
+  // Adds the working time of a launch with groups of this size.
   void note_work(uint64_t nanoseconds, const uint32_t* size);
 };
 
@@ -70,9 +70,9 @@ struct Improvements {
 class ImprovementLine {
  public:
   void put(Improvement& improvement);
-  // Waits for one. For one thread.
+  // Waits for the next one. For a single thread.
   Improvement* take();
-  // In a forked child: the parent's thread compiles what is queued.
+  // In a forked child: empties the queue, which the parent's thread works on.
   void forget() { last_.store(nullptr, std::memory_order_relaxed); }
 
  private:

@@ -17,10 +17,10 @@
 #include "running.h"
 #include "trap.h"
 
-// The number that the assembler below has typed.
+// The number that is written out in the assembler below.
 static_assert(static_cast<uint32_t>(anyzero::FaultKind::PrivateOverrun) == 5);
 
-// A kernel that is called without az_enter_kernel has no other stack.
+// A kernel that was called without az_enter_kernel runs on this stack already.
 asm(R"(
   .macro AZ_ON_HOST_STACK name, target
   .text
@@ -77,13 +77,13 @@ namespace anyzero {
 
 namespace {
 
-// Generic pointers may lead to the memory of the work-group itself. An overrun of it has a report of its own.
+// Generic pointers may point into the memory of the work-group itself, whose overruns are reported elsewhere.
 bool belongs_to_kernel(const Launch& launch, uintptr_t address) {
   const auto args = reinterpret_cast<uintptr_t>(launch.args());
   return address - args < launch.code->facts().args_bytes || launch.code->holds(address) || in_kernel_memory(address);
 }
 
-// True when all of that lies in memory that was found to be within reach.
+// True if the whole range is in memory that is known to be resident.
 bool was_reached(const RunningWorker& worker, uintptr_t begin, uintptr_t end) {
   const ReachedRanges& reached = worker.reached;
   for (uint32_t i = 0; i < reached.count; ++i)
@@ -91,9 +91,9 @@ bool was_reached(const RunningWorker& worker, uintptr_t begin, uintptr_t end) {
   return false;
 }
 
-// Where the memory around `address` ends that the kernel may touch; `address` itself where it may not.
+// The end of the memory around `address` that the kernel may access; `address` itself if it may not.
 uintptr_t reach_end(RunningWorker& worker, uintptr_t address) {
-  constexpr uintptr_t kNull = 4096;  // an access faults by itself, and is reported as what it is
+  constexpr uintptr_t kNull = 4096;  // an access faults by itself, and is reported as a null pointer
   ReachedRanges& reached = worker.reached;
   for (uint32_t i = 0; i < reached.count; ++i)
     if (reached.ranges[i].contains(address)) return reached.ranges[i].end;
@@ -107,11 +107,11 @@ uintptr_t reach_end(RunningWorker& worker, uintptr_t address) {
   return range.end;
 }
 
-// Ends the kernel where it may not touch `bytes` at the address of some lane.
+// Ends the kernel if it may not access `bytes` at the address of some lane.
 template <class Address>
 void require_reach(RunningWorker& worker, Address&& address, uint64_t lanes, uint64_t bytes, uintptr_t instruction) {
   if (bytes == 0) return;
-  const Limit* limit = std::exchange(current_limit, nullptr);  // not to be torn from a lock
+  const Limit* limit = std::exchange(current_limit, nullptr);  // no interruption while a lock is held
   for (; lanes; lanes &= lanes - 1) {
     uintptr_t at = address(static_cast<unsigned>(std::countr_zero(lanes)));
     const uintptr_t last = bytes - 1 > UINTPTR_MAX - at ? UINTPTR_MAX - 1 : at + (bytes - 1);
@@ -139,17 +139,17 @@ extern "C" {
 __attribute__((visibility("hidden"), used)) void az_printf_on_host_stack(anyzero::Worker*, const char* format,
                                                                          const uint64_t* slots, uint32_t n_slots) {
   using namespace anyzero;
-  // Not to be torn from locks and allocations; a fault, from a bad address of a text, happens before any lock is taken.
+  // The watchdog must not interrupt locks and allocations; a fault, by a bad address of a string, happens before any lock is taken.
   const Limit* limit = std::exchange(current_limit, nullptr);
   try {
     keep_output(format_printf(format, slots, n_slots));
   } catch (...) {
-    // No memory for the text: it is lost, the kernel goes on.
+    // Without memory the text is lost, and the kernel continues.
   }
   current_limit = limit;
 }
 
-// The last argument of each is where the kernel goes on.
+// The last argument of each is the return address in the kernel.
 __attribute__((visibility("hidden"), used)) void az_resident_on_host_stack(anyzero::Worker* worker, const uintptr_t* addresses,
                                                                            uint64_t lanes, uint64_t bytes, uint64_t,
                                                                            uintptr_t instruction) {
@@ -169,7 +169,7 @@ __attribute__((visibility("hidden"), used)) void az_resident_apart_on_host_stack
 __attribute__((visibility("hidden"), used)) void az_check_on_host_stack(anyzero::Worker* worker, const anyzero::CheckSite* site,
                                                                         uint64_t* block, uint64_t lanes, unsigned char* data,
                                                                         uintptr_t instruction) {
-  const anyzero::Limit* limit = std::exchange(anyzero::current_limit, nullptr);  // not to be torn from a lock
+  const anyzero::Limit* limit = std::exchange(anyzero::current_limit, nullptr);  // no interruption while a lock is held
   anyzero::check_access(running(worker), *site, block, lanes, data, instruction);
   anyzero::current_limit = limit;
 }

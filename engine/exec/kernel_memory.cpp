@@ -21,7 +21,7 @@ constexpr uint64_t kLargest = uint64_t{1} << 40;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-// Pages between guards, with slack at both ends. What is handed out ends where the slack begins.
+// Pages between guards, with slack at both ends. The memory that is handed out ends where the slack begins.
 struct Room {
   unsigned char* end = nullptr;
   uint64_t capacity = 0;
@@ -75,7 +75,7 @@ struct Rooms {
   KernelStack stack;
 };
 
-// A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
+// A library loaded by dlopen has little static thread-local storage, so only the address is kept there.
 thread_local Rooms* rooms __attribute__((tls_model("initial-exec"))) = nullptr;
 
 void forget(void* memory) {

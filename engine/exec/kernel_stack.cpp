@@ -12,8 +12,8 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-// The saved stack pointer lies in thread-local memory and everything else on the thread's own stack, so nothing that is needed to
-// return is within a kernel's reach. Debuggers find their way through both stacks by the frame pointer.
+// The saved stack pointer is in thread-local memory and everything else on the thread's own stack, so a kernel cannot overwrite
+// anything that is needed to return. Debuggers unwind both stacks by the frame pointer.
 //
 // A watchdog's signal may arrive at any instruction here: az_host_stack is set before the stack pointer changes and reset by the
 // first instruction that pops something, so az_leave_kernel finds the frame complete whenever az_host_stack is set.
@@ -84,8 +84,8 @@ namespace anyzero {
 
 namespace {
 
-// Stacks of threads that have ended: those of a cooperative launch live for one launch, and mapping one costs as much as starting a
-// thread.
+// Free stacks of threads that have ended: threads of a cooperative launch live for one launch, and mapping a stack costs as much as
+// starting a thread.
 std::atomic<unsigned char*> spares[16];
 
 unsigned char* take_spare() {
@@ -101,7 +101,7 @@ bool keep_spare(unsigned char* top) {
   return false;
 }
 
-// Functions that were abandoned have left marks of the address sanitizer behind.
+// Abandoned frames have left poisoned shadow memory of the address sanitizer behind.
 void unmark([[maybe_unused]] void* stack_top) {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(static_cast<unsigned char*>(stack_top) - KernelStack::kBytes, KernelStack::kBytes);
@@ -125,7 +125,7 @@ bool KernelStack::make() {
   void* memory = mmap(nullptr, whole, PROT_NONE, kFlags, -1, 0);
   if (memory == MAP_FAILED) return false;
   unsigned char* bottom = static_cast<unsigned char*>(memory) + kGuard;
-  // Reading a little past an array does no harm, and clients do. Writing there would go over the return address first.
+  // Reading a little past an array does no harm, and some clients do it. Writing there would overwrite the return address first.
   if (mprotect(bottom, kBytes, PROT_READ | PROT_WRITE) != 0 || (slack && mprotect(bottom + kBytes, slack, PROT_READ) != 0)) {
     munmap(memory, whole);
     return false;
@@ -153,7 +153,7 @@ int KernelStack::overrun(uintptr_t address, uintptr_t stack_pointer) const {
   const auto end = reinterpret_cast<uintptr_t>(top), bottom = end - kBytes;
   if (address - end < overrun_slack() + kGuard) return Fault::kPrivateOverrun;
   if (address - (bottom - kGuard) >= kGuard) return 0;
-  // A stack that has grown too far is used around its pointer.
+  // An overflowing stack faults near its stack pointer.
   return address - (stack_pointer - kBelow) < kBelow + kGuard ? Fault::kStackOverflow : Fault::kPrivateOverrun;
 }
 

@@ -20,7 +20,7 @@ namespace anyzero {
 
 namespace {
 
-// Notes of memory that is no allocation of the driver's, in pieces of so many bytes.
+// Bytes of a region for memory that is no allocation of the driver's.
 constexpr uintptr_t kForeign = uintptr_t{1} << 20;
 constexpr size_t kWord = sizeof(uint64_t);
 
@@ -29,7 +29,7 @@ struct Pool {
   std::vector<LaunchNotes*> free;
 };
 
-// Arrays of notes for reuse, by the number of granules: giving them back to the system costs more than clearing them.
+// Free arrays of notes, by the number of granules: returning them to the system costs more than clearing them.
 struct Arrays {
   static constexpr size_t kKept = size_t{256} << 20;
   size_t in_use = 0;
@@ -98,7 +98,7 @@ void give_back(LaunchNotes* notes) {
 
 LaunchNotes* acquire(const void* frame) {
   if (!under_way) under_way = new std::vector<LaunchNotes*>;  // one for each thread of an engine
-  // Stacks grow downwards: a launch whose frame lies below this one was left by a fault.
+  // Stacks grow downwards: a launch whose frame is below this one was abandoned by a fault.
   while (!under_way->empty() && under_way->back()->frame <= frame) {
     give_back(under_way->back());
     under_way->pop_back();
@@ -164,7 +164,7 @@ bool NotedRegion::page(uintptr_t address, AccessClass wanted, size_t granules, N
     if (!made || !page.of[which].compare_exchange_strong(none, made, std::memory_order_acq_rel)) give_array(made, granules);
     return page.of[which].load(std::memory_order_acquire) != nullptr;
   };
-  // The second of two first: whoever sees the latest reader finds an array for the other.
+  // The array of the other reader is published first: a thread that sees the latest reader finds both.
   const auto which = static_cast<unsigned>(wanted);
   if (wanted != AccessClass::Write && !make(which + 1)) return false;
   if (!make(which)) return false;
@@ -215,7 +215,7 @@ void prepare_notes(RunningLaunch& running, const Launch& launch) {
   notes.init = is_checked(kCheckInit);
   notes.sync = is_checked(kCheckSync);
   notes.group_items = uint64_t{launch.group_size[0]} * launch.group_size[1] * launch.group_size[2];
-  // Of a kernel that does not know its groups, the whole launch is one.
+  // If the kernel does not use its groups, the whole launch counts as one group.
   notes.shift = launch.code->flat() ? 40 : static_cast<unsigned>(std::bit_width(notes.group_items - 1));
   if (!notes.races && !notes.init) return;
   std::vector<uintptr_t> written;
@@ -228,7 +228,7 @@ void prepare_notes(RunningLaunch& running, const Launch& launch) {
 }
 
 void finish_notes(RunningLaunch& running) {
-  // Those behind it were left by faults.
+  // The launches behind it were abandoned by faults.
   for (LaunchNotes* last = nullptr; last != running.notes && !under_way->empty();) {
     last = under_way->back();
     under_way->pop_back();

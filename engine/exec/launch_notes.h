@@ -1,4 +1,4 @@
-// What is noted of one launch: accesses of global memory by all its threads, and the places in the kernel that they come from.
+// Notes of one launch: accesses of global memory by all its threads, and the places in the kernel that they come from.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace anyzero {
 struct NoteSite;
 struct RunningLaunch;
 
-// A run of memory with notes for each page, made when it is first touched.
+// A range of memory with notes for each page, which are allocated on first use.
 class NotedRegion {
  public:
   static constexpr unsigned kPageBits = 12;
@@ -29,12 +29,12 @@ class NotedRegion {
 
   bool contains(uintptr_t address) const { return address - begin_ < size_; }
   uintptr_t begin() const { return begin_; }
-  // False for memory that is no allocation of the driver's, which may not even be there.
+  // False for memory that is no allocation of the driver's, and may not be mapped.
   bool allocated() const { return allocated_; }
   // The notes of the page around `address`, with arrays for `granules` of at least this class. False without memory for them.
   bool page(uintptr_t address, AccessClass wanted, size_t granules, Notes* found);
 
-  std::shared_ptr<WrittenMemory> written;  // where not all of it was
+  std::shared_ptr<WrittenMemory> written;  // nullptr once all of it was written
 
  private:
   struct Page {
@@ -60,16 +60,16 @@ struct LaunchNotes {
   unsigned shift;
   std::array<NotedPlace, kLastSite + 1> places;
   std::atomic<uint32_t> granule{0};
-  std::atomic<uint32_t> used_places{0};  // so many from the first on at most
+  std::atomic<uint32_t> used_places{0};  // an upper bound of the used entries
 
-  // Functions that are called by address may have been compiled with another granule than the kernel: theirs are left out.
+  // Functions that are called by address may have been compiled with another granule than the kernel: their accesses are not noted.
   bool agrees_on(uint32_t size) {
     uint32_t first = granule.load(std::memory_order_relaxed);
     if (first == size) return true;
     return first == 0 && (granule.compare_exchange_strong(first, size, std::memory_order_relaxed) || first == size);
   }
 
-  // The region around an address; nullptr where nothing is to be noted.
+  // The region around an address; nullptr if its accesses are not noted.
   NotedRegion* region(uintptr_t address);
 
   void clear();
@@ -81,10 +81,11 @@ struct LaunchNotes {
   Mutex mutex_;
 };
 
-// Before and after a launch of a kernel that notes its accesses. A launch that faults is cleared by the next one of its thread.
+// Called before and after a launch of a kernel that notes its accesses. The notes of a launch that faults are cleared by the next
+// launch of its thread.
 void prepare_notes(RunningLaunch& running, const struct Launch& launch);
 void finish_notes(RunningLaunch& running);
-// A launch of a kernel that notes nothing: it may write all that its arguments lead to.
+// Called for a launch of a kernel that notes nothing: it may write all memory that its arguments point to.
 void note_unchecked_launch(const struct Launch& launch);
 
 }  // namespace anyzero

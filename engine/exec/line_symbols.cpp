@@ -59,7 +59,7 @@ class Bytes {
       if (last) return;
     }
   }
-  // Puts the size of what follows in front of it.
+  // Writes a block with its size in front.
   std::string with_size() && {
     const auto size = static_cast<uint32_t>(bytes_.size());
     return std::string(reinterpret_cast<const char*>(&size), sizeof size) + bytes_;

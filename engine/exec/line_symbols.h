@@ -1,4 +1,4 @@
-// The lines of a kernel in the form that debuggers read: an ELF file with DWARF, made from the line table of its container.
+// Symbols for debuggers: an ELF file with DWARF, made from the line table of a kernel's container.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace anyzero {
 
-// Of code that lies at `text`; empty where the table has no lines.
+// For code at the address `text`; empty if the table has no lines.
 std::string line_symbols(const LineTable& lines, const std::string& kernel, uint64_t text, uint64_t bytes);
 
 }  // namespace anyzero

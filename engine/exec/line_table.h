@@ -11,10 +11,10 @@ namespace anyzero {
 // Threading: immutable. A view of bytes that belong to the container.
 class LineTable {
  public:
-  // The bytes may come from a file; false for any that are not a whole table. No bytes at all are the table of code without lines.
+  // False for bytes that are no valid table: they may come from a file. No bytes at all are the table of code without lines.
   bool read(std::string_view bytes);
 
-  // The number of the place that an instruction at this offset of the code comes from; 0 where none is known.
+  // The number of the source place of the instruction at this offset; 0 if unknown.
   uint32_t place_of(uint64_t offset) const;
   LinePlace place(uint32_t number) const;
   // Texts of a place; they end with a zero byte.

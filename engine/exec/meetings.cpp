@@ -92,7 +92,7 @@ void finish_meetings(ThreadNotes& thread) {
     const NoteSite& site = *std::exchange(each.site, nullptr);
     const bool missing = static_cast<Meeting>(site.kind) == Meeting::Missing;
     const uint64_t arrived = missing ? all - std::min(each.count, all) : each.count, flip = missing ? ~uint64_t{0} : 0;
-    // A barrier that nobody has reached was only passed by.
+    // No work-item has reached this barrier: the group branched around it.
     if (arrived && arrived < all)
       report_missing(thread, Rule::DivergentBarrier, site, each.instruction, arrived, all, first_item(each.items, flip),
                      first_item(each.items, ~flip));

@@ -33,7 +33,7 @@ inline bool note_run(const Moment& moment, const Notes& notes, size_t at, size_t
   return false;
 }
 
-// All lanes of an access of local memory. The granules of the group's memory are numbered from its begin on.
+// All lanes of an access of local memory. The granules are numbered from the begin of the group's memory.
 struct LocalWalk {
   ThreadNotes& thread;
   const RunningWorker& worker;
@@ -81,7 +81,7 @@ struct LocalWalk {
     }
   }
 
-  // Accesses out of bounds are the business of another check.
+  // Another check reports accesses out of bounds.
   bool inside(uint64_t offset, uint64_t reach) const {
     return reach && offset < worker.local_bytes && worker.local_bytes - offset >= reach;
   }
@@ -158,7 +158,7 @@ void walk(const Walk& walk, const LaunchNotes& launch, CheckedAccess kind, uint6
   if (launch.init) walk.written(all);
 }
 
-// Two lanes stand for all that do the same at one address: two that store different values, if there are such.
+// Two lanes represent all lanes that access the same address: two that store different values, if there are any.
 uint64_t two_lanes(const NotedLanes& lanes) {
   const unsigned first = static_cast<unsigned>(std::countr_zero(lanes.mask));
   const unsigned last = 63 - static_cast<unsigned>(std::countl_zero(lanes.mask));

@@ -1,4 +1,4 @@
-// An access of a vector of work-items, as compiled code tells of it.
+// An access of a vector of work-items, as compiled code describes it.
 #pragma once
 
 #include <bit>
@@ -33,7 +33,7 @@ struct NotedLanes {
   }
   uint64_t reach() const { return is(NoteFlag::kSized) ? block()[1] : uint64_t{site.element} * site.components; }
 
-  // How many lanes from the first on access one granule each, side by side, and are all of `some`; 0 where it is not so.
+  // The number of lanes if they are the first ones, are all of `some`, and access consecutive granules; otherwise 0.
   size_t run(uint64_t some, unsigned shift) const {
     const uint64_t granule = uint64_t{1} << shift;
     if (!is(NoteFlag::kStrided) || some & (some + 1) || site.stride != granule || reach() != granule) return 0;

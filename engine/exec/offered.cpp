@@ -36,7 +36,7 @@ const Offer kOffers[] = {{"memcpy", address_of(static_cast<void* (*)(void*, cons
                          {"memmove", address_of(static_cast<void* (*)(void*, const void*, size_t)>(std::memmove))},
                          {"memset", address_of(static_cast<void* (*)(void*, int, size_t)>(std::memset))},
                          {"memcmp", address_of(static_cast<int (*)(const void*, const void*, size_t)>(std::memcmp))},
-                         // Of processors that have no such instruction.
+                         // For processors without such instructions.
                          {"fma", address_of(static_cast<double (*)(double, double, double)>(std::fma))},
                          {"fmaf", address_of(static_cast<float (*)(float, float, float)>(std::fma))},
                          {"az_printf", address_of(az_printf)},

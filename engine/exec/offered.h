@@ -14,7 +14,7 @@ struct AddressRange {
   bool contains(uintptr_t address) const { return address - begin < end - begin; }
 };
 
-// The memory that a kernel on a device without on-demand paging touched last, and is known to be within its reach.
+// The last memory that a kernel on a device without on-demand paging accessed, which is known to be resident.
 struct ReachedRanges {
   static constexpr uint32_t kMost = 4;
   uint32_t count;
@@ -22,16 +22,16 @@ struct ReachedRanges {
   AddressRange ranges[kMost];
 };
 
-// A worker with what only the engine knows of it.
+// A worker, with fields that only the engine uses.
 struct RunningWorker : Worker {
   ReachedRanges reached;
 };
 
-// Runs the groups first … last - 1. Code that knows no strips numbers them x first, and a kernel that does not know its groups runs
-// blocks in that order.
+// Runs the groups first … last - 1. They are numbered strip by strip; without strips, x first, as are the blocks of a kernel that
+// does not use its groups.
 using Entry = void (*)(const void* args, const Grid* grid, uint64_t first, uint64_t last, Worker* worker);
 
-// The address behind a name, or 0.
+// The address of a function by its name, or 0.
 uintptr_t find_offered(const std::string& name);
 
 }  // namespace anyzero

@@ -17,7 +17,7 @@ Guarded<std::string>& kept() {
   return *kept;
 }
 
-// Two that flush at the same time must not turn the order around.
+// Two threads that flush at the same time must keep the order.
 Mutex writing;
 
 constexpr size_t kMost = 1 << 20;

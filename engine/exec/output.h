@@ -9,11 +9,11 @@ namespace anyzero {
 // Threading: any thread.
 void keep_output(std::string_view text);
 
-// Writes what is kept to the program's standard output.
+// Writes the kept output to the program's standard output.
 void flush_output();
 
 extern std::atomic<bool> output_kept;
-// Called whenever a host thread learns that commands are done.
+// Called whenever a host thread has seen commands complete.
 inline void show_output() {
   if (output_kept.load(std::memory_order_acquire)) flush_output();
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kShare = 4'000;  // nanoseconds of copies and fills; handing out less costs too much
 
-// Rough nanoseconds of a copy or fill.
+// Estimated nanoseconds of a copy or fill.
 uint64_t cost_of_bytes(uint64_t bytes) { return 20 + bytes / 16; }
 
 bool may_overlap(const Packet& packet) {
@@ -24,7 +24,7 @@ bool may_overlap(const Packet& packet) {
     case Op::CopyBoxes:
       return true;
     case Op::Launch: {
-      // What is found in memory at execution may be written by a command before; cooperative kernels need all threads.
+      // Sizes that are read from memory at execution may be written by an earlier command; cooperative kernels need all threads.
       auto& launches = static_cast<const LaunchPacket&>(packet);
       return launches.count == 1 && !launches.enabled_at && !launches.first()->count_at &&
              !(launches.first()->flags & Launch::kCooperative);
@@ -72,7 +72,7 @@ void run(const Packet& packet, const Context& context, const Device& device) {
       return;
     }
     default: {
-      Busy busy;  // the ring's own is that of the thread that walks
+      Busy busy;  // not the ring's, which belongs to the walking thread
       return run_launches(static_cast<const LaunchPacket&>(packet), context, device, busy);
     }
   }
@@ -93,7 +93,7 @@ struct Running {
       const Packet& packet = at.packet();
       const Fault fault = trapped([&] { run(packet, self.context, self.device); });
       if (fault.signal) {
-        // The first one is told; what others meet meanwhile is lost with the ring.
+        // The first fault is reported; others are lost with the ring.
         if (self.faulted.exchange(true, std::memory_order_acq_rel)) return;
         *self.running = &packet;
         raise(fault);

@@ -7,19 +7,19 @@
 
 namespace anyzero {
 
-// Whatever disturbs a run makes it longer, never shorter: a cold start, a page fault, another program that has the processor for a
-// few milliseconds. So less is believed at once, and more only when the next measurement says so too, and then the less of both.
-// Threading: any thread. Measurements that come at the same time may be lost.
+// Disturbances make a run longer, never shorter: a cold start, a page fault, another program on the processor. So a shorter time is
+// believed at once, and a longer one only if the next measurement confirms it; then the shorter of the two counts. Threading: any
+// thread. Simultaneous measurements may be lost.
 class Pace {
  public:
-  // Picoseconds; 0 until there was a measurement.
+  // Picoseconds; 0 until the first measurement.
   uint64_t value() const { return value_.load(std::memory_order_relaxed); }
-  // False while the last measurement wants another one beside it.
+  // False while the last measurement needs to be confirmed.
   bool settled() const { return doubted_.load(std::memory_order_relaxed) == 0; }
 
   void learn(uint64_t measured) {
     const uint64_t known = value(), doubted = doubted_.load(std::memory_order_relaxed);
-    const uint64_t slack = known / 4;  // what is nearly the same is not worth a write that all threads see
+    const uint64_t slack = known / 4;  // a similar value is not worth a write to a shared cache line
     if (known == 0) {
       set(measured, measured);
     } else if (measured <= known + slack) {

@@ -115,7 +115,7 @@ void let_go(Launch& launch) {
 Awaited awaited(const WaitFor& wait) {
   if (wait.point.ring) return {&wait.point.ring->completed(), wait.point.position};
   if (!wait.event) return {nullptr, 0};
-  // A counting event by itself is one of another process, whose ring is not here.
+  // A counting event without a ring belongs to another process.
   return {&wait.event->signal(), wait.event->counts() ? wait.point.position : 1};
 }
 

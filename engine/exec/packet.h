@@ -22,7 +22,7 @@ class Ring;
 struct Signal;
 
 enum class Op : uint8_t {
-  Barrier,  // nothing of its own: waits, then signals
+  Barrier,  // no work of its own: waits, then signals
   Copy,
   Fill,
   CopyBoxes,
@@ -37,21 +37,21 @@ enum class Op : uint8_t {
   Execute,  // a recorded program
   SignalFence,
   SignalSemaphores,
-  AwaitSemaphores,  // has the descriptors watched; a barrier behind it waits
+  AwaitSemaphores,  // registers the descriptors; the barrier that follows waits
 };
 
-// Whether a packet of that kind tells what it uses only through objects, which are let go with it.
+// True if packets of that kind name memory only through objects, which are released with the packet.
 inline bool holds_more(Op op) { return op == Op::Execute || op == Op::Launch || op == Op::Infer; }
 
-// A point in a ring's life: so many of its commands are done.
+// A position in a ring: reached when that many of its commands are done.
 struct Point {
   Ring* ring;
   uint64_t position;
 };
 
-// What a packet waits for, and holds: a binary event; or the point that a counting event stood for when the wait was appended; or,
-// in a recorded packet, the counting event itself or a command of the same graph, whose points each execution finds anew. Neither:
-// nothing to wait for.
+// The target of a wait, which the packet holds: a binary event; or the ring position of a counting event when the wait was
+// appended; or, in a recorded packet, the counting event itself or a command of the same graph, whose position each execution
+// resolves. Neither: no wait.
 struct WaitFor {
   Event* event;
   Point point;
@@ -72,14 +72,14 @@ struct GraphPlace {
   }
 };
 
-// The signal behind a wait and the value that ends it; no signal when there is nothing to wait for.
+// The signal of a wait and the value that ends it; no signal if there is no wait.
 struct Awaited {
   Signal* signal;
   uint64_t target;
 };
 Awaited awaited(const WaitFor& wait);
-// What a wait stands for in one execution: the next of the `targets`, where each execution settles it anew. `targets` is null or
-// null-pointing outside of executions.
+// The target of a wait in one execution: the next of `targets`, if each execution resolves it. `targets` is null or points to null
+// outside of executions.
 const WaitFor& settled(const WaitFor& written, const WaitFor** targets);
 void hold(const WaitFor& wait);
 void let_go(const WaitFor& wait);
@@ -88,11 +88,11 @@ void let_go(const WaitFor& wait);
 struct Packet {
   uint32_t size;
   Op op;
-  bool announced;  // inside a program: the ring's count shows at once that it is done, for other rings wait for it
+  bool announced;  // inside a program: its completion is published at once, because other rings wait for it
   uint16_t n_waits;
   Event* signal;
 
-  // Whether its body names objects, which the packet holds besides its events.
+  // True if its body names objects, which the packet holds besides its events.
   static constexpr bool kNamesObjects = true;
 
   const WaitFor* waits() const {
@@ -138,12 +138,12 @@ struct CopyBoxesPacket : Packet {
   const BoxCopy* boxes() const { return reinterpret_cast<const BoxCopy*>(this + 1); }
 };
 
-// One launch of a kernel, as the kernel was when it was appended. Behind it lie the images and the samplers that its arguments
-// name, one place for each such argument, and the block of arguments.
+// One launch, with the kernel's state when it was appended. The images and samplers of its arguments follow, an entry for each such
+// argument, then the block of arguments.
 struct Launch {
   enum Flag : uint32_t { kCooperative = 1, kAllResident = 2, kOwnResidency = 4, kLargeLocal = 8 };
 
-  uint32_t size;  // with all that lies behind it
+  uint32_t size;  // in bytes, with the data that follows
   uint32_t args_at;
   Code* code;  // held, as are images and samplers
   uint32_t group_count[3];
@@ -154,7 +154,7 @@ struct Launch {
   uint32_t indirect;  // ze_kernel_indirect_access_flags_t
   uint32_t n_images;
   uint32_t n_samplers;
-  const ze_group_count_t* count_at;  // where the number of groups is found at execution, or nullptr
+  const ze_group_count_t* count_at;  // the number of groups, read at execution; or nullptr
 
   unsigned char* args() { return reinterpret_cast<unsigned char*>(this) + args_at; }
   const unsigned char* args() const { return reinterpret_cast<const unsigned char*>(this) + args_at; }
@@ -165,7 +165,7 @@ struct Launch {
   const Launch* next() const { return const_cast<Launch*>(this)->next(); }
 };
 
-// One launch, or several of which as many run as a number says that is found at execution.
+// One launch, or several, of which a number that is read at execution decides how many run.
 struct LaunchPacket : Packet {
   static constexpr Op kOp = Op::Launch;
   const uint32_t* enabled_at;
@@ -222,7 +222,7 @@ struct HostFunctionPacket : Packet {
   void* argument;
 };
 
-// One execution of a graph, as far as rings know it. Threading: run from any thread, one after the other.
+// One execution of a graph, as rings see it. Threading: run from any thread, one after the other.
 class InferenceRun {
  public:
   void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
@@ -230,12 +230,12 @@ class InferenceRun {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // False with the reason when it failed.
+  // False with the reason if it failed.
   virtual bool run(char* reason, size_t size) = 0;
-  // Whether an argument has a byte of that range.
+  // True if an argument overlaps that range.
   virtual bool uses(uintptr_t begin, uintptr_t end) const = 0;
   virtual const char* name() const = 0;
-  // Of its inputs, outputs and states.
+  // Bytes of its inputs, outputs and states.
   virtual uint64_t bytes() const = 0;
 
  protected:
@@ -245,7 +245,7 @@ class InferenceRun {
   std::atomic<uint32_t> users_{1};
 };
 
-// One execution of a graph, with the arguments that the graph had when it was appended.
+// One execution of a graph, with the graph's arguments when it was appended.
 struct InferPacket : Packet {
   static constexpr Op kOp = Op::Infer;
   InferenceRun* inference;  // held
@@ -254,7 +254,7 @@ struct InferPacket : Packet {
 struct SemaphoreUse {
   ExternalSemaphore* semaphore;  // held
   uint64_t value;                // of a signal
-  Event* arrival;                // held: signalled by what a wait waits for
+  Event* arrival;                // held: signalled when the wait ends
 };
 
 struct SemaphorePacket : Packet {
@@ -276,7 +276,7 @@ struct ExecutePacket : Packet {
   uint64_t commands;  // of all programs together
   Program** programs() { return reinterpret_cast<Program**>(this + 1); }
   Program* const* programs() const { return reinterpret_cast<Program* const*>(this + 1); }
-  // The points that waits for counting events wait for in this execution, in the order of the waits.
+  // The resolved positions of waits for counting events in this execution, in the order of the waits.
   WaitFor* targets() { return reinterpret_cast<WaitFor*>(programs() + count); }
 };
 
@@ -287,14 +287,14 @@ struct SignalFencePacket : Packet {
   Fence* fence;
 };
 
-// Packets hold the objects they name. Taking hold happens once, when the packet is complete; letting go once, when it will not run
-// again.
+// Packets hold references to the objects they name: acquired once, when the packet is complete, and released once, when it will
+// not run again.
 void hold(Packet& packet);
 void let_go(Packet& packet);
 void hold(Launch& launch);
 void let_go(Launch& launch);
 
-// A range of memory, and of what kind it is.
+// A range of memory, and its kind.
 struct MemoryRange {
   uintptr_t begin;
   uintptr_t end;
@@ -303,11 +303,11 @@ struct MemoryRange {
   bool contains(uintptr_t address) const { return address - begin < end - begin; }
 };
 
-// True when a kernel with these flags (ze_kernel_indirect_access_flags_t) may reach any memory of that type.
+// True if a kernel with these flags (ze_kernel_indirect_access_flags_t) may access any memory of that type.
 bool reaches_all_of(uint32_t indirect, ze_memory_type_t type);
 
-// True when the command reads, writes or hints at a byte of that range, as far as the packet tells. A kernel that reaches memory by
-// pointers in memory names all there is of the kinds it says.
+// True if the command reads, writes or advises a byte of that range, as far as the packet shows. A kernel with indirect access
+// counts as a user of all memory of the kinds in its flags.
 bool names(const Packet& packet, const MemoryRange& range);
 bool names(const Launch& launch, const MemoryRange& range);
 

@@ -27,7 +27,7 @@ struct Job {
   Fault fault{};  // the first one; read when all chunks are over
 };
 
-// Where a job is on offer. `guests` keeps the job's frame alive while others look at it.
+// A slot that offers a job. `guests` keeps the job's frame alive while other threads use it.
 struct alignas(64) Offer {
   std::atomic<bool> taken{false};
   std::atomic<Job*> job{nullptr};
@@ -41,7 +41,7 @@ std::atomic<uint32_t> doorbell{0};
 std::atomic<uint32_t> sleepers{0};
 std::atomic<uint32_t> workers{0};
 
-// False when no chunk was left.
+// False if no chunk was left.
 bool work_on_one(Job& job) {
   uint32_t chunk = job.next.fetch_add(1, std::memory_order_relaxed);
   if (chunk >= job.chunks) return false;
@@ -53,11 +53,11 @@ bool work_on_one(Job& job) {
   return false;
 }
 
-// One chunk of everything on offer, or of what is brief.
+// Runs one chunk of each offered job, or of the brief ones.
 bool help(bool with_all);
 
-// A worker that was woken while all processors were at work may have been put behind the very thread that called it, where it
-// would stay for milliseconds although another processor is idle by now.
+// A worker that was woken while all processors were busy may be queued behind the thread that woke it, where it would stay for
+// milliseconds although another processor is idle by now.
 void leave_to(int processor) {
   cpu_set_t allowed, others;
   if (sched_getcpu() != processor || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
@@ -151,13 +151,13 @@ void parallel(uint32_t chunks, void (*run)(void*, uint32_t), void* context, bool
     }
   }
   bool more = work_on_one(job);
-  // The thread that was woken may be waiting for this very processor.
+  // The woken thread may wait for this processor.
   if (offer && more && !job.joined.load(std::memory_order_relaxed)) sched_yield();
   while (more) more = work_on_one(job);
   if (offer) {
     offer->job.store(nullptr, std::memory_order_seq_cst);
     on_offer.fetch_sub(1, std::memory_order_seq_cst);
-    // Others are inside their last chunk, mostly for too short a time to sleep.
+    // The others are in their last chunk, which is mostly too short for a sleep.
     for (unsigned tries = 0; offer->guests.load(std::memory_order_seq_cst); ++tries) relax_long(tries);
     offer->taken.store(false, std::memory_order_release);
   }

@@ -1,4 +1,4 @@
-// Worker threads that share out large commands, chunk by chunk, with the thread that runs the command and the threads that wait for
+// Worker threads that run large commands in chunks, together with the thread that runs the command and the threads that wait for
 // it.
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace anyzero {
 
-// Runs every chunk and returns when all are done. A fault in a chunk is raised again in the caller's own trap. Chunks that are not
-// `brief` are for our own threads only: a thread that waits for something else must not be held up.
+// Runs every chunk and returns when all are done. A fault in a chunk is raised again in the caller's trap. Only engine threads run
+// chunks that are not `brief`: they would delay a thread that waits for something else.
 void parallel(uint32_t chunks, void (*run)(void* context, uint32_t chunk), void* context, bool brief = true);
 
-// Lends the calling thread for one brief chunk of whatever is being shared out; false when there was nothing to do.
+// Runs one brief chunk of any shared job on the calling thread; false if there was none.
 bool help_parallel();
 
 }  // namespace anyzero

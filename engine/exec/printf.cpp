@@ -11,11 +11,11 @@ namespace {
 
 constexpr size_t kLongestString = 64 << 10;
 constexpr size_t kMostBytes = 1 << 20;
-constexpr int kWidest = 4095;  // of a field, and of a precision; C asks for no more
+constexpr int kWidest = 4095;  // width of a field, and precision; C requires no more
 constexpr uintptr_t kFirstAddress = 4096;
 
-// Numbers look the same whatever the program's locale. Nothing of the kernel's may be read meanwhile: a fault would leave the
-// program's thread with this one.
+// Formats numbers independently of the program's locale. Memory of the kernel must not be read meanwhile: a fault would leave this
+// locale set on the program's thread.
 class PlainLocale {
  public:
   PlainLocale() : before_(uselocale(plain())) {}
@@ -43,7 +43,7 @@ struct Conversion {
   uint32_t slots() const { return components ? components : 1; }
 };
 
-// Takes characters off a text as long as they fit.
+// Consumes characters of a text while they match.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -60,7 +60,7 @@ class Scanner {
     at_ += word.size();
     return true;
   }
-  // A number that may be missing; false when it is too large.
+  // An optional number; false if it is too large.
   bool number(int* to) {
     for (*to = 0; peek() >= '0' && peek() <= '9'; ++at_) {
       *to = *to * 10 + (peek() - '0');
@@ -79,7 +79,7 @@ void scan_length(Scanner& scanner, Conversion* to) {
     std::string_view name;
     uint32_t bits;
   };
-  // ll, j, z and t are not OpenCL's, but C programmers write them and there is only one thing they can mean.
+  // ll, j, z and t are not part of OpenCL, but C programmers write them, and their meaning is clear.
   static constexpr Length kLengths[] = {{"hh", 8}, {"hl", 32}, {"h", 16}, {"ll", 64}, {"l", 64}, {"j", 64}, {"z", 64}, {"t", 64}};
   for (const Length& length : kLengths) {
     if (!scanner.take(length.name)) continue;
@@ -89,7 +89,7 @@ void scan_length(Scanner& scanner, Conversion* to) {
   }
 }
 
-// The conversion after a percent sign. False where there is none; `taken` characters are consumed in either case.
+// Parses the conversion after a percent sign. False if it is invalid; `taken` characters are consumed in either case.
 bool scan(std::string_view text, Conversion* to, size_t* taken) {
   Scanner scanner(text);
   auto fits = [&] {
@@ -139,7 +139,7 @@ void print(std::string* out, const Conversion& as, const char* flags, const char
   out->pop_back();
 }
 
-// May hold any characters, also NUL.
+// The text may contain any characters, also NUL.
 void print_text(std::string* out, const Conversion& as, std::string_view text) {
   size_t width = static_cast<size_t>(as.width), gap = width > text.size() ? width - text.size() : 0;
   bool left = as.flags.find('-') != std::string::npos;
@@ -158,7 +158,7 @@ void print_slot(std::string* out, const Conversion& as, uint64_t slot) {
   switch (as.letter) {
     case 'd':
     case 'i':
-      // Shifting up and down again extends the sign of what the type keeps.
+      // Shifting left and right again sign-extends the value from the type's width.
       print(out, as, "-+ 0", "ll", static_cast<long long>(slot << (64 - as.bits)) >> (64 - as.bits));
       break;
     case 'o':

@@ -28,10 +28,10 @@ namespace anyzero {
 
 namespace {
 
-// A look at the clock costs as much as a small command; one after so many bytes' worth of work will do.
+// Reading the clock costs as much as a small command, so it is read only after this many bytes of work.
 constexpr uint64_t kUnlooked = 4096;
 
-// The command will not run: everything that waits for it must learn so. Of a program, the commands from `program`, `done` on.
+// The command will not run: fails the signals that others wait for. Of programs, the commands from `program`, `done` on.
 void forsake(Packet& packet, uint64_t program = 0, uint64_t done = 0) {
   if (packet.signal) packet.signal->forsake();
   if (packet.op == Op::SignalFence) static_cast<SignalFencePacket&>(packet).fence->signal().fail();
@@ -80,7 +80,7 @@ bool Walk::should_yield() {
     worked = 0;
     return now_ns() >= deadline;
   }
-  constexpr uint32_t kFairShare = 256;  // packets in a row while an equal waits
+  constexpr uint32_t kFairShare = 256;  // packets in a row while a ring of equal priority waits
   return ring.engine_.outranked(ring.priority()) || (++walked % kFairShare == 0 && ring.engine_.has_ready(ring.priority()));
 }
 
@@ -183,13 +183,13 @@ Progress Walk::execute(ExecutePacket& packet) {
     if (inner.announced) ring.completed_.set(done);
     if (done >= until || should_yield()) return Progress::Yield;
   }
-  if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;  // the outer walk forsakes the rest
+  if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;  // the outer walk abandons the rest
   ring.inside_ = 0;
   if (packet.signal) packet.signal->complete(ring.execute_start_);
   return Progress::Idle;
 }
 
-// Runs the commands that come next at the same time, where the list permits it and that is worth the trouble.
+// Runs the next commands at the same time, if the list permits it and it pays.
 bool Walk::overlap(const Program& program) {
   const Overlap* next = program.overlap_at(ring.inner_done_);
   if (!next || settings.threads == 1 || !ring.device_.pages_on_demand()) return false;
@@ -263,14 +263,14 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
 }
 
 bool Walk::needs_engine(const Packet& packet) const {
-  // A kernel may run for ever; a helper with a deadline begins only kernels that are known to be short.
+  // A kernel may never end; a helper with a deadline begins only kernels that are known to be short.
   constexpr uint64_t kBearable = 2'000'000;
   switch (packet.op) {
     case Op::HostFunction:
       return true;
     case Op::Launch:
       return deadline != kForever && cost_of(static_cast<const LaunchPacket&>(packet)) > kBearable;
-    case Op::Infer:  // nor does a helper jump the queue of what is more urgent
+    case Op::Infer:  // a helper would overtake inferences of a higher priority
       return deadline != kForever || ring.engine_.outranked(ring.priority());
     default:
       return false;
@@ -280,9 +280,9 @@ bool Walk::needs_engine(const Packet& packet) const {
 template <class Work>
 void Walk::move(uint64_t bytes, Work&& work) {
   worked += bytes;
-  constexpr uint64_t kTimed = 128 * 1024;  // below that, two looks at the clock are more than a trifle
+  constexpr uint64_t kTimed = 128 * 1024;  // below that, reading the clock twice costs too much
   if (bytes < kTimed) {
-    ring.busy_.add(16 + bytes / 16);  // what such a command takes, roughly
+    ring.busy_.add(16 + bytes / 16);  // an estimate of its time
     return work();
   }
   ring.busy_.begin(now_ns());
@@ -374,7 +374,7 @@ void Walk::infer(const InferPacket& packet) {
   if (!good) ring.lose(&packet, reason);
 }
 
-// A device without on-demand paging may only touch what is resident on it.
+// A device without on-demand paging may only access memory that is resident on it.
 bool Walk::resident(const Packet& packet) {
   Device& device = ring.device_;
   const void* missing = nullptr;

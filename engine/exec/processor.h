@@ -1,4 +1,4 @@
-// Walks a ring's packets in order. One thread at a time, whichever holds the ring's turn.
+// Walks a ring's packets in order. Threading: the thread that holds the ring's turn.
 #pragma once
 
 #include "ring.h"
@@ -7,11 +7,12 @@ namespace anyzero {
 
 class Walk {
  public:
-  // A helper stops once `until` packets are done, or at the first command's end behind `deadline`.
+  // A helper stops once `until` packets are done, or after the first command that ends behind `deadline`.
   Walk(Ring& ring, bool on_engine_thread, uint64_t until, uint64_t deadline)
       : ring(ring), on_engine_thread(on_engine_thread), until(until), deadline(deadline) {}
 
-  // Until nothing is left, a wait is not met, or another thread must take over. Faults become the ring's loss, not the process's.
+  // Runs until nothing is left, a wait is not met, or another thread must take over. After a fault the ring is lost; the process
+  // continues.
   Progress run();
 
  private:
@@ -22,11 +23,11 @@ class Walk {
   [[gnu::noinline]] bool overlap(const Program& program);
   Packet& front();
   void pop(Packet& packet);
-  // `targets`: where the waits of a recorded packet that each execution settles anew find what they wait for.
+  // `targets`: the resolved targets of a recorded packet's waits in this execution.
   Step ready(const Packet& packet, const WaitFor* targets);
   Step step(const Packet& packet, const WaitFor* targets);
   void act(const Packet& packet);
-  // Does work that moves so many bytes, and says how long that took.
+  // Does work that moves so many bytes, and adds its time.
   template <class Work>
   void move(uint64_t bytes, Work&& work);
   bool resident(const Packet& packet);
@@ -34,7 +35,7 @@ class Walk {
   void infer(const InferPacket& packet);
   // Adds the command, begun at `start` and done now, to the recording: command_record.cpp.
   [[gnu::noinline]] void record(const Packet& packet, uint64_t start);
-  // An engine thread has another ring to see to; a helper has helped long enough.
+  // True if an engine thread has a more urgent ring, or a helper's time is over.
   bool should_yield();
 
   Ring& ring;
@@ -42,8 +43,8 @@ class Walk {
   const uint64_t until;
   const uint64_t deadline;
   uint32_t walked = 0;
-  bool untold = false;  // the ring's count has moved on, and sleepers have not been woken yet
-  uint64_t worked = 0;  // bytes moved since the last look at the clock, and some for every command
+  bool untold = false;  // the ring's count has grown, and sleepers have not been woken yet
+  uint64_t worked = 0;  // bytes moved since the clock was last read, and some for every command
 };
 
 }  // namespace anyzero

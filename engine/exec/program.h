@@ -20,24 +20,24 @@ class Program {
 
   Stream& stream() { return stream_; }
   uint64_t count() const { return count_; }
-  // Rough nanoseconds. What is known of kernels changes as they run, so a short program is asked anew.
+  // Estimated nanoseconds. The times of kernels are measured as they run, so a short program is estimated again each time.
   uint64_t cost() const;
-  // Counting events and commands of other branches mean something else in every execution. When one is about to be submitted to
-  // `ring`, as the commands behind `before`: each signal moves its event there, and each wait, in order, finds what it waits for,
-  // written to `targets`. Returns the end of that. The last binary event learns where it comes from, so that its waiters help.
-  // `branches`: where each branch of the graph, if it is one, begins.
+  // Resolves waits and signals whose ring positions differ in every execution: those of counting events and of commands of other
+  // branches. Called when the program is about to be submitted to `ring`, behind `before` commands: each signal moves its event
+  // there, and the target of each wait, in order, is written to `targets`. Returns the end of these. The last binary event gets its
+  // ring position, so that its waiters can help. `branches`: the begin of each branch, for a graph.
   WaitFor* settle(Ring& ring, uint64_t before, WaitFor* targets, const Point* branches = nullptr) const;
   size_t settled_waits() const { return settled_waits_; }
-  // Of everything but launches, whose cost is asked of the kernels.
+  // The cost of all commands but launches, whose cost the kernels know.
   uint64_t cost_without_launches() const { return cost_; }
   void add_cost(uint64_t cost) { cost_ = cost > UINT64_MAX - cost_ ? UINT64_MAX : cost_ + cost; }
 
-  // The packet at the end of the stream is complete; it takes hold of what it names.
+  // Adds the packet at the end of the stream, which acquires the objects it names.
   void added(Packet& packet, uint64_t cost) {
     hold(packet);
     added_held(packet, cost);
   }
-  // The same for a packet that holds what it names.
+  // The same for a packet that already holds the objects it names.
   void added_held(Packet& packet, uint64_t cost) {
     if (packet.n_waits || packet.signal) note_unsettled(packet, count_);
     if (names_next()) [[unlikely]]
@@ -51,28 +51,27 @@ class Program {
     }
   }
 
-  // The next packet added can be changed later, under the identifier returned; `may_change` says in what
-  // (ze_mutable_command_exp_flags_t).
+  // Makes the next packet mutable and returns its identifier; `may_change` are the mutable parts (ze_mutable_command_exp_flags_t).
   uint64_t name_next(uint32_t may_change);
-  // True when the next packet added has an identifier waiting for it.
+  // True if the next packet has an identifier already.
   bool names_next() const { return !named_.empty() && !named_.back().packet; }
   struct Named {
     Packet* packet;  // nullptr until it is added
     uint32_t may_change;
   };
-  // nullptr for an unknown identifier, or one whose command never came.
+  // nullptr for an unknown identifier, or one without a command.
   const Named* named(uint64_t id) const;
-  // A packet signals or awaits other events than before.
+  // Updates the program after a change of a packet's events.
   void events_changed();
 
-  // Nothing is added any more, and commands that no event or barrier orders may run at the same time.
+  // Seals the program with relaxed ordering: commands that no event or barrier orders may run at the same time.
   void relax_order() {
     overlaps_ = find_overlaps({stream_.first(), 0}, count_);
     overlaps_any_ = !overlaps_.empty();
     relaxed_ = true;
   }
   bool relaxed() const { return relaxed_; }
-  // What begins with the command at that index.
+  // The overlap that begins with the command at that index.
   const Overlap* overlap_at(uint64_t command) const;
   bool overlaps() const { return overlaps_any_; }
 
@@ -91,7 +90,7 @@ class Program {
   uint64_t cost_ = 0;  // without launches
   uint64_t launches_ = 0;
   bool relaxed_ = false;       // relax_order() was called
-  bool overlaps_any_ = false;  // beside the count, which every step of an execution looks at
+  bool overlaps_any_ = false;  // in the cache line of the count, which every step of an execution reads
   // A point that an execution has to resolve: a signal or a wait of a counting event, or a wait for a command of another branch.
   struct Unsettled {
     Event* event;

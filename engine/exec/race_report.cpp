@@ -42,7 +42,7 @@ std::string item_text(const ThreadNotes& thread, uint64_t item, bool across) {
   return work_item_text(*thread.running->launch, thread.running->grid, id);
 }
 
-// The memory and the place in it, as a noun.
+// Text: the memory and the place in it.
 std::string memory_text(const NotedLanes& lanes, const NotedRegion* region, uint64_t address) {
   const std::string name = *lanes.name() ? " \"" + std::string(lanes.name()) + "\"" : "";
   char text[64];
@@ -61,7 +61,7 @@ uint64_t place_of(const ThreadNotes& thread, uint32_t word, uint32_t other_word)
   return mixed(mixed(std::hash<std::string>{}(thread.running->code->facts().name), low), high);
 }
 
-// May atomic operations order them: has the one told something before the other looked?
+// May atomic operations order them: was there a release after the first access and an acquire before the second?
 bool may_be_ordered(const NoteSite& one, const NoteSite& other) {
   const auto both = [](const NoteSite& first, const NoteSite& then) {
     return first.flags & NoteFlag::kBeforeRelease && then.flags & NoteFlag::kAfterAcquire;
@@ -69,7 +69,7 @@ bool may_be_ordered(const NoteSite& one, const NoteSite& other) {
   return both(one, other) || both(other, one);
 }
 
-// Two stores of the same value: whoever comes last, memory is the same.
+// Two stores of the same value: memory is the same in either order.
 bool stores_same(const NotedLanes& lanes, unsigned lane, uint64_t other_item, const NoteSite& other, const NotedRegion* region) {
   if (!lanes.is(NoteFlag::kValues) || (region && !region->allocated())) return false;
   const uint64_t distance = other_item - lanes.item;

@@ -1,4 +1,4 @@
-// Findings about accesses that kernels note: races, and reads of memory that nobody has written.
+// Findings about noted accesses: races, and reads of uninitialized memory.
 #pragma once
 
 #include "noted_lanes.h"
@@ -6,11 +6,12 @@
 
 namespace anyzero {
 
-// Do two lanes store the same?
+// Do two lanes store the same value?
 bool same_values(const NotedLanes& lanes, unsigned one, unsigned other);
 
-// `region` is nullptr for local memory; `behind_barrier` says that a barrier lies between, without a fence for this memory. False
-// where the two accesses are no race after all: atomic operations or sub-groups may order them, or both store the same.
+// `region` is nullptr for local memory; `behind_barrier` says that there is a barrier between them, without a fence for this
+// memory. False if the accesses are no race after all: atomic operations or sub-groups may order them, or both store the same
+// value.
 bool report_race(const ThreadNotes& thread, const NotedLanes& lanes, unsigned lane, const Conflict& with, const NotedRegion* region,
                  bool behind_barrier);
 

@@ -12,19 +12,19 @@ class Context;
 class Device;
 struct Launch;
 
-// A launch, and where it runs.
+// A launch, and the context and device that it runs in.
 struct Reach {
   const Context& context;
   const Device& device;
   const Launch& launch;
 
-  // The kinds of memory it reaches all of (ze_kernel_indirect_access_flags_t).
+  // The kinds of memory that it may access indirectly (ze_kernel_indirect_access_flags_t).
   uint32_t kinds() const;
 };
 
-// Whether the launch may touch the memory at `address`, and how far around it. What is no allocation of ours is out of reach, but
-// for the rest of a page that begins or ends with an allocation: kernels read a few elements too many and throw them away, as
-// hardware lets them. Not in strict mode.
+// True if the launch may access the memory at `address`, with the range around it. Memory that is no allocation of the driver's is
+// out of reach, except for the rest of an allocation's first and last page: some kernels read a few elements too many and ignore
+// them, which works on GPUs. Not in strict mode.
 bool residency_reaches(const Reach& reach, uintptr_t address, AddressRange* range);
 
 }  // namespace anyzero

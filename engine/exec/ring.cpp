@@ -71,7 +71,7 @@ void Ring::release() {
 void Ring::start(bool cheap, uint64_t before, uint64_t position) {
   bool first = completed_.value.load(std::memory_order_acquire) >= before;
   if (cheap && first && process(false, nullptr, position) == Progress::Idle) return;
-  // The thread that walks the ring looks for new packets after it has released the turn, and hands the ring on if some are left.
+  // The walking thread checks for new packets after it has released the turn, and submits the ring again if there are any.
   if (!turn_.held_now()) engine_.submit(*this);
 }
 
@@ -82,9 +82,9 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, 
     if (progress == Progress::Blocked && blocker) *blocker = Blocker(blocked_on_);
     uint64_t seen = done_;
     turn_.unlock_then_look();
-    completed_.wake_sleepers();  // of what pop() has put, behind the barrier that the line above is
+    completed_.wake_sleepers();  // of the counts that pop() has stored; the line above is the barrier for it
     if (progress != Progress::Idle) return progress;
-    // A submitter that found us busy relies on this look after we let go.
+    // A submitter that found the ring busy relies on this check after the release.
     if (seen == submitted_.load(std::memory_order_seq_cst)) return Progress::Idle;
   }
 }
@@ -92,7 +92,7 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, 
 uint64_t Ring::last_use(const MemoryRange& memory, bool thorough) {
   const uint64_t all = submitted();
   uint64_t last = 0;
-  // Submitters wait while packets are looked at, so that happens in pieces.
+  // Submitters wait while packets are searched, so the search is done in pieces.
   constexpr uint64_t kPiece = 4096;
   for (uint64_t seen = 0; seen < all && !idle();) {
     if (seen && !thorough) return all;
@@ -109,7 +109,7 @@ uint64_t Ring::last_use(const MemoryRange& memory, bool thorough) {
       const bool gone = holds_more(packet.op) && position <= given_up_;
       if (!gone && names(packet, memory)) last = position;
     }
-    if (looked == 0) break;  // the rest has been given up meanwhile
+    if (looked == 0) break;  // the rest has been released meanwhile
   }
   return last;
 }
@@ -118,7 +118,7 @@ void Ring::help(uint64_t position, uint64_t deadline) {
   retain();
   Progress progress = process(false, nullptr, position, deadline);
   if (progress != Progress::Idle && progress != Progress::Busy) engine_.submit(*this);
-  // Where the engine could not get a thread, its helper is all there is.
+  // If the engine could not start a thread, only helpers do its work.
   if (progress == Progress::NeedsEngine && !engine_.has_thread()) process(true, nullptr, position, deadline);
   release();
 }
@@ -141,7 +141,7 @@ void Ring::lose(const Packet* packet, const char* reason) {
     std::lock_guard lock(report_mutex_);
     report_ = report;
   }
-  // A thread that sees the loss here must find the context lost, too.
+  // A thread that sees the ring lost must find the context lost, too.
   context_.mark_lost(report);
   lost_.store(true, std::memory_order_release);
   completed_.fail();

@@ -26,7 +26,7 @@ enum class Progress {
   Blocked,      // the next packet waits for an event
   NeedsEngine,  // the next packet may only run on an engine thread
   Yield,        // something more urgent came
-  Busy,         // another thread is at it
+  Busy,         // another thread is walking the ring
 };
 
 // The wait that a ring is blocked by, held.
@@ -52,29 +52,29 @@ class Blocker {
 // A command that a ring has been given and that is not done, for reports.
 struct SubmittedCommand {
   const Packet& packet;
-  uint64_t position;       // how far the ring has come when it is done
-  const WaitFor* targets;  // of a recorded command, what the waits that each execution settles wait for; or nullptr
+  uint64_t position;       // the ring's count when it is done
+  const WaitFor* targets;  // of a recorded command: the resolved targets of its waits; or nullptr
   const Program* program;  // that it belongs to, or nullptr
 };
 
 // Threading: any thread may submit, wait or offer help.
 class Ring {
-  // Looked at by threads that may come too late, while another ring is being made in the same slot: so it lies in front, where the
-  // pool of slots writes nothing, and no constructor touches it. Zero in a slot that is free or in the making.
+  // Read by threads that may come too late, while another ring is being made in the same slot: so it is the first field, where the
+  // pool of slots writes nothing, and no constructor changes it. Zero in a slot that is free or under construction.
   uint32_t users_;
 
  public:
   static Ring* make(Context& context, Device& device, Engine& engine, uint32_t priority);
 
   void retain() { users().fetch_add(1, std::memory_order_relaxed); }
-  // Rings live in slots that are never unmapped, so this may be asked of a ring that is gone. Another may have taken its place.
+  // Rings live in slots that are never unmapped, so this may be called for a destroyed ring. Another one may have taken its slot.
   bool retain_if_alive();
   void release();
 
   Context& context() const { return context_; }
   Device& device() const { return device_; }
   uint32_t priority() const { return priority_.load(std::memory_order_relaxed); }
-  // From the next time that the ring is handed to its engine.
+  // Takes effect when the ring is next submitted to its engine.
   void set_priority(uint32_t priority) { priority_.store(priority, std::memory_order_relaxed); }
   Engine& engine() const { return engine_; }
   // Rings are numbered from 1 in each process, for reports.
@@ -84,7 +84,7 @@ class Ring {
   // Nanoseconds that kernels and copies of this ring have taken until `now`.
   uint64_t busy(uint64_t now) const { return busy_.until(now); }
 
-  // Writing: take the lock, reserve, fill, publish (which lets go of the lock). Publishing runs nothing.
+  // Writing: take the lock, reserve, fill, publish (which releases the lock). Publishing runs nothing.
   void* begin(size_t size) {
     write_lock_.lock();
     try {
@@ -94,21 +94,21 @@ class Ring {
       throw;
     }
   }
-  // Another packet, right behind one that is complete, in room that was reserved for both. They are published together.
+  // Another packet, right after a complete one, in space that was reserved for both. They are published together.
   void* begin_next(Packet& complete) {
     stream_.commit(complete.size);
     return reinterpret_cast<unsigned char*>(&complete) + complete.size;
   }
   // The number of commands that had been submitted when the lock was taken.
   uint64_t before() const { return submitted_.load(std::memory_order_relaxed); }
-  // Instead of publishing: nothing was written.
+  // Releases the lock without publishing: nothing was written.
   void cancel() { write_lock_.unlock(); }
-  // The packet stands for so many commands. Returns how many have been submitted with it.
+  // The packet counts as so many commands. Returns the number of submitted commands, including these.
   uint64_t publish(Packet& packet, uint64_t commands = 1) {
     hold(packet);
     return publish_held(packet, commands);
   }
-  // The same for a packet that holds what it names.
+  // The same for a packet that already holds the objects it names.
   uint64_t publish_held(Packet& packet, uint64_t commands = 1) {
     stream_.commit(packet.size);
     const uint64_t position = before() + commands;
@@ -117,39 +117,39 @@ class Ring {
     return position;
   }
 
-  // After publishing: runs the work here and now when it is `cheap` and the commands `before` it are done, else hands it to the
-  // engine. It ends at `position`; what others submit behind it is not for this thread.
+  // After publishing: runs the work on this thread if it is `cheap` and the commands `before` it are done, else hands it to the
+  // engine. It ends at `position`; this thread does not run later submissions.
   void start(bool cheap, uint64_t before, uint64_t position);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   bool idle() const { return lost() || completed_.value.load(std::memory_order_acquire) >= submitted(); }
   Signal& completed() { return completed_; }
 
-  // Waits on the host until everything up to `position` is done: helps, looks, sleeps. NOT_READY when the time is over.
+  // Waits on the host until all commands up to `position` are done: helps, polls, sleeps. NOT_READY after the timeout.
   ze_result_t wait(uint64_t position, uint64_t timeout);
 
-  // How far the ring must come for no command submitted so far to name that memory any more; 0 when none does. Waits for nothing.
-  // Behind a long backlog only a `thorough` look goes to its end; otherwise the memory counts as named by all of it.
+  // The position at which no command submitted so far names that memory any more; 0 if none does. Does not wait. Behind a long
+  // backlog only a `thorough` search goes to its end; otherwise the memory counts as named by all of it.
   uint64_t last_use(const MemoryRange& memory, bool thorough);
 
-  // Shows every packet that is not done, with its position; the first may be done meanwhile. Submitters wait as long. For check
+  // Visits every packet that is not done, with its position; the first may be done meanwhile. Submitters wait meanwhile. For check
   // mode and reports.
   void each_submitted(const std::function<void(const Packet&, uint64_t position)>& look);
-  // Shows every command that is not done, those of recorded lists one by one; `look` returns how many of the targets are the
-  // command's. False when a thread walks the ring, which is then not stuck. For check mode.
+  // Visits every command that is not done, those of recorded lists one by one; `look` returns the number of targets that belong to
+  // the command. False if a thread walks the ring, which is then not stuck. For check mode.
   bool each_upcoming(const std::function<uint32_t(const SubmittedCommand&)>& look);
 
-  // Walks packets on the calling thread, unless another thread is doing so. Blocked says by what, if asked.
+  // Walks packets on the calling thread, unless another thread does. If the result is Blocked, `blocker` gets the wait.
   // A helper stops once `until` packets are done or at `deadline`.
   Progress process(bool on_engine_thread, Blocker* blocker = nullptr, uint64_t until = UINT64_MAX, uint64_t deadline = kForever);
-  // Lends the calling thread to this ring until `position` is done or the time is over; what it leaves goes to the engine.
+  // Walks the ring on the calling thread until `position` is done or the time is over; the engine does the rest.
   void help(uint64_t position, uint64_t deadline);
 
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   // DEVICE_LOST, with the report as this thread's error text.
   ze_result_t tell_lost() const;
 
-  // Where the device keeps it, under the device's lock.
+  // Its index in the device's list, under the device's lock.
   size_t place = 0;
   // Bookkeeping of the engine's lists.
   std::atomic<bool> queued{false};
@@ -171,10 +171,10 @@ class Ring {
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;
-  // Where threads without the turn begin to look at packets, under the lock; and where chunks and programs are given up.
-  Chunk* oldest_ = nullptr;             // the first chunk that is not given up; none while all are there
+  // Where threads without the turn begin to read packets, under the lock; and where chunks and programs are released.
+  Chunk* oldest_ = nullptr;             // the first chunk that is not released; nullptr before the first release
   uint64_t oldest_position_ = 0;        // commands before it
-  uint64_t given_up_ = 0;               // up to here, programs and kernels that packets name may be gone
+  uint64_t given_up_ = 0;               // up to here, programs and kernels that packets name may be destroyed
   std::atomic<uint64_t> submitted_{0};  // commands; a recorded list counts as all of its own and one more
 
   alignas(64) SpinLock turn_;  // held by the thread that walks
@@ -185,7 +185,7 @@ class Ring {
   Cursor inner_;
   uint64_t inner_done_ = 0;
   uint64_t inner_before_ = 0;         // commands of the packet's programs before this one
-  const WaitFor* targets_ = nullptr;  // of the next packet's waits that this execution settled
+  const WaitFor* targets_ = nullptr;  // resolved targets of the next packet's waits
   uint64_t execute_start_ = 0;
   const Packet* running_ = nullptr;
   Busy busy_;
@@ -199,10 +199,10 @@ class Ring {
   Signal completed_{};  // commands done; fails, and grows no more, when the ring is lost
 };
 
-// A command with its place in the ring, in words.
+// Text: a command with its position in the ring.
 std::string command_text(const Packet& packet, const Ring& ring, uint64_t position);
 
-// A point in a ring's life; holds the ring.
+// A position in a ring; holds the ring.
 class RingPoint {
  public:
   RingPoint(Ring* ring, uint64_t position) : ring_(ring), position_(position) {}  // adopts a reference

@@ -34,7 +34,7 @@ bool Ring::each_upcoming(const std::function<uint32_t(const SubmittedCommand&)>&
     at.advance(packet);
     if (packet.op == Op::Execute) {
       auto& execute = static_cast<const ExecutePacket&>(packet);
-      // The first one may be under way.
+      // The first one may be running.
       const bool begun = position == done_ && inside_ != 0;
       const WaitFor* targets = begun ? targets_ : const_cast<ExecutePacket&>(execute).targets();
       if (!begun && packet.n_waits) look({packet, position, nullptr, nullptr});

@@ -1,4 +1,4 @@
-// A launch that is being executed: what all threads that run its groups look at.
+// A launch that is being executed: the state that all threads share that run its groups.
 #pragma once
 
 #include "offered.h"
@@ -18,16 +18,16 @@ struct RunningLaunch {
   uint64_t local_bytes;
   uint64_t scratch_bytes;
   Grid grid;
-  Bounds bounds[kCheckedWords];  // right behind the grid, where kernels that check their accesses look
-  uint8_t noted[kCheckedWords];  // right behind: NotedArgument, for kernels that note their accesses
+  Bounds bounds[kCheckedWords];  // right behind the grid, where kernels with bounds checks read them
+  uint8_t noted[kCheckedWords];  // right behind the bounds: NotedArgument, for kernels that note their accesses
   const Code* code = nullptr;    // for reports of faults
   Limit limit;
   TurnsSource turns{};
-  const Reach* reach = nullptr;    // what it may touch, on a device without on-demand paging
-  const Launch* launch = nullptr;  // of a kernel that checks its accesses
-  LaunchNotes* notes = nullptr;    // of a kernel that notes its accesses
+  const Reach* reach = nullptr;    // the memory that it may access, on a device without on-demand paging
+  const Launch* launch = nullptr;  // set for kernels with bounds checks
+  LaunchNotes* notes = nullptr;    // set for kernels that note their accesses
 
-  // `bounds` and `noted` stay as they are: only kernels that check or note their accesses have some.
+  // `bounds` and `noted` are not initialized: only kernels that check or note their accesses use them.
   RunningLaunch() {}  // NOLINT(modernize-use-equals-default)
 
   bool limited() const { return limit.deadline != UINT64_MAX || limit.given_up; }

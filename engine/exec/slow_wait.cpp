@@ -18,7 +18,7 @@ std::string text_of(const WaitFor& wait) {
   return text;
 }
 
-// What a command waits for that has not come yet, or empty.
+// Text: the pending wait of a command, or empty.
 std::string blocker_of(const SubmittedCommand& command, uint32_t* used) {
   std::string found;
   const WaitFor* targets = command.targets;
@@ -31,7 +31,7 @@ std::string blocker_of(const SubmittedCommand& command, uint32_t* used) {
   return found;
 }
 
-// What the queue is at.
+// Text: the state of the queue.
 std::string state_of(Ring& ring) {
   std::string text;
   const bool still = ring.each_upcoming([&](const SubmittedCommand& command) {

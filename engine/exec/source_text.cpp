@@ -35,7 +35,7 @@ std::string shown(std::string_view text) {
   for (char& each : found)
     if (static_cast<unsigned char>(each) < ' ' || each == 0x7F) each = ' ';
   if (text.size() > kLongest) {
-    // Not in the midst of a character.
+    // Not in the middle of a UTF-8 character.
     while (!found.empty() && (static_cast<unsigned char>(found.back()) & 0xC0) == 0x80) found.pop_back();
     if (!found.empty() && static_cast<unsigned char>(found.back()) >= 0xC0) found.pop_back();
     found += "…";

@@ -7,11 +7,11 @@
 
 namespace anyzero {
 
-// A line of a file, without the blanks around it; empty where the file cannot be read or is not that long. Compiled code names the
-// file, so a program with more rights than its user reads none.
+// A line of a file, without the blanks around it; empty if the file cannot be read or has no such line. Compiled code names the
+// file, so a program with more privileges than its user (set-user-ID) reads none.
 std::string source_line(const char* file, uint32_t line);
 
-// Fit to be shown: one line of moderate length without control characters.
+// The text in printable form: one line of limited length without control characters.
 std::string shown(std::string_view text);
 
 }  // namespace anyzero

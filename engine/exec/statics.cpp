@@ -1,5 +1,5 @@
-// How variables of functions are made once (the C++ ABI's guards), so that a fork cannot leave one half made: what a thread of the
-// parent had begun, the child begins anew. The standard library's guards would have it wait for a thread that is not there.
+// Fork-safe guards of function-local statics (C++ ABI): if a thread of the parent was initializing one at the fork, the child
+// initializes it again. With the standard library's guards, the child would wait for a thread that does not exist.
 #include <atomic>
 #include <cstdint>
 

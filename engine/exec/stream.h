@@ -14,7 +14,7 @@ namespace anyzero {
 
 struct Chunk {
   std::atomic<Chunk*> next;
-  std::atomic<uint32_t> used;  // grows only; a reader that knows of a packet sees at least its end
+  std::atomic<uint32_t> used;  // only grows; a reader that knows of a packet sees at least its end
   uint32_t capacity;
 
   unsigned char* bytes() { return reinterpret_cast<unsigned char*>(this + 1); }
@@ -34,7 +34,7 @@ struct Cursor {
   Chunk* chunk = nullptr;
   uint32_t offset = 0;
 
-  // The packet here; call only when there is one. Steps into the next chunk where this one is spent.
+  // The packet here; call only if there is one. Steps into the next chunk if this one is consumed.
   Packet& packet() {
     while (offset == chunk->used.load(std::memory_order_acquire)) {
       chunk = chunk->next.load(std::memory_order_acquire);
@@ -58,7 +58,7 @@ class Stream {
 
   Chunk* first() const { return first_; }
 
-  // Room for a packet of `size` bytes (a multiple of 8). Nothing is published until commit.
+  // Space for a packet of `size` bytes (a multiple of 8). Nothing is published until commit.
   void* reserve(size_t size) {
     if (!last_ || last_->capacity - last_->used.load(std::memory_order_relaxed) < size) grow(size);
     return last_->bytes() + last_->used.load(std::memory_order_relaxed);
@@ -67,13 +67,13 @@ class Stream {
     last_->used.store(last_->used.load(std::memory_order_relaxed) + static_cast<uint32_t>(size), std::memory_order_release);
   }
 
-  // A chunk that readers have left behind; used again for the next growth.
+  // Takes back a chunk that all readers have left, for the next growth.
   void recycle(Chunk* chunk) {
     Chunk* expected = nullptr;
     if (!spare_.compare_exchange_strong(expected, chunk, std::memory_order_acq_rel)) std::free(chunk);
   }
 
-  // Forgets every packet; the first chunk stays for the next ones. Only for streams without readers.
+  // Drops all packets, but keeps the first chunk. Only for streams without readers.
   void rewind() {
     if (!first_) return;
     Chunk* rest = first_->next.exchange(nullptr, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// What looks at commands as they are submitted: a recording of the calls, and check mode.
+// Observers of submitted commands: recordings (traces), and check mode.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,12 @@
 
 namespace anyzero {
 
-// Called with the ring's lock held, before the packet can run; `before` commands have been submitted before it. `fence` comes right
-// behind the packet. May neither wait for commands nor throw.
+// Called with the ring's lock held, before the packet can run; `before` commands have been submitted before it. `fence` follows the
+// packet. Must neither wait for commands nor throw.
 using SubmissionObserver = void (*)(Ring& ring, const Packet& packet, uint64_t before, Fence* fence);
 inline constinit std::atomic<SubmissionObserver> submission_observer{nullptr};
 
-// Without a packet, the command is one that observers cannot look at.
+// Without a packet, for a command that observers cannot inspect.
 inline void note_submission(Ring& ring, const Packet* packet, uint64_t before, Fence* fence = nullptr) {
   if (!is_watched()) [[likely]]
     return;

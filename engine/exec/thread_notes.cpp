@@ -13,7 +13,7 @@ namespace anyzero {
 
 namespace {
 
-// A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
+// A library loaded by dlopen has little static thread-local storage, so only the address is kept there.
 thread_local ThreadNotes* mine __attribute__((tls_model("initial-exec"))) = nullptr;
 
 ThreadNotes* furnish() {
@@ -47,7 +47,7 @@ void ThreadNotes::make_local_arrays(AccessClass wanted, size_t granules) {
   for (unsigned i = which; i <= which + (wanted != AccessClass::Write); ++i)
     if (local_notes[i].size() < granules) local_notes[i].resize(granules);
   local_granules = granules;
-  // An array that is too short is one of another class, and nothing was noted in this launch.
+  // An array that is too short is of another launch: this one has noted nothing in it.
   for (unsigned i = 0; i < kAccessClasses; ++i)
     local_cells.of[i] = local_notes[i].size() < granules ? nullptr : local_notes[i].data();
 }

@@ -1,4 +1,4 @@
-// What a thread has noted of the group that it runs.
+// Notes of a thread about the group that it runs.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace anyzero {
 
 // Work-items that have reached a barrier, or that are missing there.
 struct MeetingNotes {
-  const NoteSite* site = nullptr;  // nullptr for one that is free, as are all behind it
+  const NoteSite* site = nullptr;  // nullptr for a free entry; all later ones are free, too
   uintptr_t instruction = 0;
   uint64_t count = 0;
   std::vector<uint64_t> items;  // a bit each

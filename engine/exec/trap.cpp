@@ -27,14 +27,14 @@ thread_local std::atomic<uint64_t>* current_deadline __attribute__((tls_model("i
 
 namespace {
 
-// Handlers that were installed before ours: at our first installation, and at our last. The last one may chain back to us, as
-// another copy of this library does. The first one has no handler behind it, so that a chain through it ends.
+// Handlers that were installed before ours: at the first installation, and at the last. The last one may chain back to us, as
+// another copy of this library does. The first one never does, so a chain through it ends.
 struct sigaction first[65], previous[65];
 bool came[65];
 std::atomic<bool (*)(uintptr_t)> settler{nullptr};
 
-// The fault of this thread that another handler was given, and the stack pointer at that moment. That handler may never return, so
-// the entry counts only for frames that are deeper on the stack.
+// The fault of this thread that was passed to another handler, and the stack pointer at that moment. That handler may never return,
+// so the entry counts only for frames that are deeper on the stack.
 struct HandedOn {
   const void* context = nullptr;
   uintptr_t stood_at = 0;
@@ -48,7 +48,7 @@ void unblock_faults() {
   pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
 }
 
-// Room for the handler, and for the program's own that it may hand a fault on to.
+// Space for our handler, and for the program's own, which it may call.
 size_t handler_stack_bytes() {
   constexpr size_t kPage = 4096, kUsual = 256 * 1024;
   return (kUsual + getauxval(AT_MINSIGSTKSZ) + kPage - 1) / kPage * kPage;
@@ -73,7 +73,7 @@ void stand_on_own_stack() {
     return made;
   }();
   void* memory = mmap(nullptr, handler_stack_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return;  // a stack that overflows will then end the process
+  if (memory == MAP_FAILED) return;  // a stack overflow will then end the process
   stack_t stack = {};
   stack.ss_sp = memory;
   stack.ss_size = handler_stack_bytes();
@@ -114,15 +114,15 @@ void end_watch() {
   if (current_deadline) current_deadline->store(0, std::memory_order_relaxed);
 }
 
-// Every way out of device work.
+// Called on every way out of device work.
 [[noreturn]] void leave(const Fault& fault) {
   TrapFrame* frame = current_trap;
   if (!frame) std::abort();
   end_watch();
   frame->fault = fault;
-  // Not over the head of the kernel's caller: a jump between stacks looks like a mistake to the C library and to sanitizers.
+  // The kernel's caller is left first: the C library and sanitizers reject a longjmp from one stack to another.
   if (in_kernel()) az_leave_kernel();
-  current_trap = frame->outer;  // a fault on the way out must not come back here for ever
+  current_trap = frame->outer;  // a fault on the way out must not recurse
   siglongjmp(frame->jump, 1);
 }
 
@@ -162,9 +162,10 @@ void on_fault(int number, siginfo_t* info, void* context) {
     if (!frame || info->si_code <= 0) return hand_on(number, info, context);
     fault = fault_of(number, address, context);
   }
-  // Before anything else: sanitizers prepare for a jump with a lock in hand, which a second knock would wait for in vain.
+  // Before anything else: sanitizers hold a lock while they prepare a jump, and a second signal of the watchdog would deadlock on
+  // it.
   end_watch();
-  // A handler in front of ours that called us may have the signal blocked.
+  // A handler that chained to ours may have blocked the signal.
   unblock_faults();
   leave(fault);
 }

@@ -7,7 +7,7 @@
 
 namespace anyzero {
 
-// What the trip counts of a kernel's loops depend on besides memory: the size of the launch and some of its arguments.
+// The inputs of a kernel's trip counts besides memory: the size of the launch and some of its arguments.
 struct TurnsSource {
   const unsigned char* args;
   const uint32_t* group_count;
@@ -15,7 +15,7 @@ struct TurnsSource {
   const uint32_t* offset;
 };
 
-// The same as one number.
+// Their hash.
 class TurnsMark {
  public:
   void add(uint64_t value) {
@@ -39,7 +39,7 @@ class TurnsMark {
   uint64_t mark_ = 0;
 };
 
-// The marks of the last launches, as far as they do not share a place. Threading: any thread.
+// Hashes of the last launches, in a direct-mapped table. Threading: any thread.
 class KnownTurns {
  public:
   bool contains(uint64_t mark) const { return places_[mark % kPlaces].load(std::memory_order_relaxed) == mark; }

@@ -11,17 +11,17 @@
 namespace anyzero {
 
 namespace {
-// A helper may be held up by the work it takes on, so only waiters with time on their hands help a whole ring along.
+// A helper may be delayed by the work it takes on, so only waits with enough time left help a whole ring.
 constexpr uint64_t kPatience = 50'000'000;
 
-// Sleeps until the signal is set, and says once what a long wait is for.
+// Sleeps until the signal is set, and warns once about a long wait.
 Signal::State sleep(Signal& signal, uint64_t target, uint64_t left, AwaitedObject what, Ring* ring, uint64_t position) {
   const uint64_t quiet = settings.slow_wait_ms * 1'000'000;
   if (!warns_of_slow_waits() || left <= quiet) return signal.sleep(target, left);
   const Signal::State state = signal.sleep(target, quiet);
   if (state != Signal::State::Pending) return state;
   warn_of_wait(what, ring, position);
-  // From now on the thread may help, and be held up by the command it takes on.
+  // From now on the thread may help, and be delayed by the command it takes on.
   if (ring && ring->retain_if_alive()) {
     if (ring->submitted() >= position) ring->help(position, left == kForever ? kForever : now_ns() + left - quiet);
     ring->release();
@@ -35,7 +35,7 @@ Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, Awaite
 
   const uint64_t begin = timeout == kForever ? 0 : now_ns();
   const uint64_t deadline = timeout > kForever - begin ? kForever : begin + timeout;
-  // A thread that helps could not tell what it waits for; where that is asked for, it helps later.
+  // A helping thread cannot warn about its wait; if warnings are enabled, it helps later.
   if (ring && timeout >= kPatience && !warns_of_slow_waits()) {
     GilPause pause;
     ring->help(position, deadline);

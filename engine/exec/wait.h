@@ -6,13 +6,13 @@
 
 namespace anyzero {
 
-// What a wait is for, in the warning of a long one: "event" and its address, for instance.
+// The object of a wait, for the warning about a long one: "event" and its address, for instance.
 struct AwaitedObject {
   const char* kind;
   const void* address;
 };
 
-// `ring`, if given, is where the awaited work comes from, done when `position` is. Gives up Python's lock while helping or asleep.
+// `ring`, if given, is the ring of the awaited work, which is done at `position`. Releases the GIL while helping or asleep.
 Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, AwaitedObject what, Ring* ring, uint64_t position);
 
 }  // namespace anyzero

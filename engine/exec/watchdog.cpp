@@ -28,7 +28,7 @@ Guarded<std::vector<Watch*>>& watches() {
 }
 
 std::atomic<bool> started{false};
-std::atomic<uint64_t> next_look{0};  // when the watchdog will look by itself; 0 while it is about to
+std::atomic<uint64_t> next_look{0};  // when the watchdog will wake by itself; 0 while it is awake
 std::atomic<uint32_t> doorbell{0};
 thread_local Watch* mine __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -53,7 +53,7 @@ void introduce() {
   current_deadline = &mine->deadline;
 }
 
-// Signals threads that are past their limit. Returns when the next one will be, UINT64_MAX when none works.
+// Signals threads that are past their limit. Returns the next deadline; UINT64_MAX if no thread works.
 uint64_t look_around() {
   const uint64_t now = now_ns();
   uint64_t next = UINT64_MAX;
@@ -61,7 +61,7 @@ uint64_t look_around() {
     const uint64_t deadline = watch->deadline.load(std::memory_order_seq_cst);
     if (deadline == 0) continue;
     if (deadline <= now) knock(watch->thread);
-    constexpr uint64_t kAgain = 1'000'000;  // it may have been where it must not be torn away
+    constexpr uint64_t kAgain = 1'000'000;  // it may have been in a section that must not be interrupted
     next = std::min(next, deadline <= now ? now + kAgain : deadline);
   }
   return next;
@@ -72,7 +72,7 @@ void* watch(void*) {
     FutexWord word{&doorbell, doorbell.load(std::memory_order_seq_cst)};
     uint64_t next = look_around();
     next_look.store(next, std::memory_order_seq_cst);
-    // Some threads may have begun before they could read the next wake-up. From here on, an earlier deadline wakes this thread.
+    // Some threads may have begun before they could see `next_look`. From here on, an earlier deadline wakes this thread.
     next = std::min(next, look_around());
     const uint64_t now = now_ns();
     if (next > now) futex_sleep_any(&word, 1, next == UINT64_MAX ? kForever : next - now);

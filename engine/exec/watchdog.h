@@ -1,14 +1,14 @@
-// Ends kernels that run longer than they may. There is no watchdog while kernels may run for ever.
+// Ends kernels that run longer than their limit. Without a limit there is no watchdog.
 #pragma once
 
 #include "trap.h"
 
 namespace anyzero {
 
-// Has a thread of its own by the time a kernel may run late. Cheap when it has.
+// Starts the watchdog's thread, before a kernel can exceed its limit. Cheap if it runs already.
 void start_watchdog();
 
-// As long as it lives, this thread runs a kernel that is held to `limit`.
+// While it lives, this thread runs a kernel with `limit`.
 class Watched {
  public:
   explicit Watched(const Limit& limit) {

@@ -1,4 +1,4 @@
-// Which bytes of a device allocation were written since it was made, for checks of uninitialized reads.
+// The bytes of a device allocation that were written since it was made, for checks of uninitialized reads.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class WrittenMemory {
   WrittenMemory(const WrittenMemory&) = delete;
   WrittenMemory& operator=(const WrittenMemory&) = delete;
 
-  // Of bytes that need not lie in the allocation: the others are not its business.
+  // The range may extend beyond the allocation; bytes outside are ignored.
   void write(uintptr_t address, size_t size);
   bool all_written(uintptr_t address, size_t size) const;
   bool complete() const { return left_.load(std::memory_order_relaxed) == 0; }
@@ -30,13 +30,13 @@ class WrittenMemory {
   std::atomic<uint64_t> left_;
 };
 
-// A device allocation of which nothing was written yet; one that is gone.
+// Registers a new device allocation; removes a freed one.
 void track_written(uintptr_t begin, size_t size);
 void forget_written(uintptr_t begin);
 void forget_all_written();
-// Of the allocation around an address, while it is not complete; nullptr otherwise.
+// The record of the allocation around an address, until all of it was written; nullptr otherwise.
 std::shared_ptr<WrittenMemory> written_memory(uintptr_t address);
-// Somebody else than a checked kernel writes there, or may write all of the allocation.
+// Marks memory that something other than a checked kernel writes, or an allocation that it may write.
 void note_written(const void* begin, size_t size);
 void note_all_written(const void* inside);
 
