@@ -86,7 +86,7 @@ ze_result_t CommandList::reset() {
   if (immediate()) return ZE_RESULT_SUCCESS;
   Exclusive turn(*this, solitude());
   if (program_->shared()) {
-    // A queue still runs it, or a clone shares it: leave it to them.
+    // A queue still runs the program, or a clone shares it: the list gets a new one.
     Program* fresh = new Program;
     program_->release();
     program_ = fresh;
@@ -99,7 +99,7 @@ ze_result_t CommandList::reset() {
 }
 
 ze_result_t CommandList::take_program(const Device& device, bool copy_only, Program** program) {
-  // Another thread may have destroyed it since its handle was looked at.
+  // Another thread may have destroyed the list since its handle was checked.
   Using<CommandList, UseRecord::kPlaces - 1> used(static_cast<Header*>(this));
   if (!used)
     return fail(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "the command list %p was destroyed meanwhile", static_cast<void*>(this));
@@ -180,11 +180,11 @@ ze_result_t CommandList::refuse_closed() const {
 // Hardware drivers write the command after the end of the list, where it never runs: programs that append to a closed list by
 // mistake, and go on, rely on the return value.
 ze_result_t CommandList::ignore_closed() const {
-  refuse_closed();  // leaves the text
+  refuse_closed();  // for the error text
   return ZE_RESULT_SUCCESS;
 }
 
-// An immediate packet is in the ring: run it here if that is cheaper than handing it over, and see it through if the list is
+// After an immediate packet was published: runs it here if that is cheaper than a hand-over, and waits for it if the list is
 // synchronous.
 ze_result_t CommandList::submit(uint64_t before, uint64_t position, bool cheap) {
   const bool synchronous = choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;

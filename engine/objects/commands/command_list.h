@@ -23,8 +23,8 @@ class Inference;
 struct Capturable;
 struct KernelFacts;
 
-// Threading: one thread at a time per list, as the specification asks; an immediate list stands several. Where a program breaks
-// that rule, or destroys a list that others use, it does no harm: one thread after the other appends, closes, resets and executes.
+// Threading: one thread at a time per list, as the specification requires; an immediate list allows several. If a program breaks
+// that rule, or destroys a list in use, calls are serialized.
 class CommandList : public Object<CommandList, Kind::CommandList> {
  public:
   static ze_result_t create(Context& context, Device& device, const ze_command_list_desc_t* desc, ze_command_list_handle_t* handle);
@@ -123,11 +123,11 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t appendImageCopyFromMemoryExt(Image& to, const void* from, const ze_image_region_t* to_region, uint32_t row_pitch,
                                            uint32_t slice_pitch, Event* signal, uint32_t n, Event* const* waits);
 
-  // One strided copy per plane, snapshotted; the images named are held until the packet is gone.
+  // One strided copy per plane, with the state of the images at the append; the packet holds the images.
   ze_result_t append_boxes(const BoxCopy* boxes, uint32_t count, Image* a, Image* b, Event* signal, uint32_t n,
                            Event* const* waits);
 
-  // An execution of a graph; the list holds it. Takes hold of nothing when it fails.
+  // Appends an execution of a graph, which the list holds. Acquires nothing on failure.
   ze_result_t append_inference(Inference& inference, Event* signal, uint32_t n, Event* const* waits);
 
   bool immediate() const { return ring_ != nullptr; }
@@ -137,9 +137,9 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   Context& context() const { return *context_; }
   Device& device() const { return device_; }
   Program& program() const { return *program_; }
-  // Of an immediate list.
+  // The ring of an immediate list.
   Ring* ring() const { return ring_; }
-  // The recorded program, held, if it can be executed on such a queue.
+  // The recorded program, with a reference, if it can be executed on such a queue.
   ze_result_t take_program(const Device& device, bool copy_only, Program** program);
 
   CommandList(Context& context, Device& device, uint32_t ordinal, ze_command_list_flags_t flags, bool is_mutable);
@@ -160,11 +160,11 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   Solitude* solitude() { return ring_ ? nullptr : &solitude_; }
   // Only an asynchronous immediate list can capture.
   ze_result_t refuse_unless_capturable() const;
-  // While captures go on: true when the command was recorded into a graph, or may not be appended, as `result` says.
+  // While there are captures: true if the command was recorded into a graph, or must not be appended; `result` says which.
   bool append_captured(const Capturable& command, ze_result_t* result);
   void note_use(const void* pointer);
   ze_result_t note_use(const Kernel& kernel);
-  // `count` is unknown where the device finds it at execution.
+  // `count` is null if the device reads it at execution.
   ze_result_t check_launch(const Kernel& kernel, const ze_group_count_t* count, uint32_t flags);
   ze_result_t launch(const Kernel& kernel, const ze_group_count_t& count, uint32_t flags, Event* signal, uint32_t n,
                      Event* const* waits);
@@ -186,7 +186,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   bool closed_ = false;
   bool mutable_ = false;
   Program* program_ = nullptr;                     // regular lists
-  Solitude solitude_;                              // of regular lists, too
+  Solitude solitude_;                              // for regular lists
   std::vector<std::vector<Ref<Kernel>>> choices_;  // by identifier: the kernels that a mutable command may switch to
   QueueChoice choice_{};                           // immediate lists
   Ring* ring_ = nullptr;

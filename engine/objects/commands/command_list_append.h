@@ -1,4 +1,4 @@
-// Appends: commands to packets; shared by the files that define the appends.
+// Turns appended commands into packets; shared by the files that define the appends.
 #pragma once
 
 #include "../../abi/error.h"
@@ -15,7 +15,7 @@ inline ze_result_t refuse_parameters() {
   return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "no extension structure is known for this append; pass pNext = NULL");
 }
 
-// Rough nanoseconds for touching `bytes`, and the cost above which a hand-over to the engine pays.
+// Estimated nanoseconds of an access of `bytes`, and the cost above which a hand-over to the engine pays.
 inline uint64_t cost_of_bytes(size_t bytes) { return 20 + bytes / 16; }
 inline uint64_t cheap_limit() { return cost_of_bytes(settings.inline_bytes); }
 inline constexpr uint64_t kTiny = 20;
@@ -23,7 +23,7 @@ inline constexpr uint64_t kNeverInline = UINT64_MAX / 2;
 
 inline constexpr uint32_t kMostWaits = 65535;
 
-// Takes hold of what a packet names, which for most kinds is known to be its events alone.
+// Acquires the objects that a packet names; for most kinds these are its events alone.
 template <class P>
 inline void hold_all_of(P& packet) {
   if constexpr (P::kNamesObjects) {
@@ -33,7 +33,7 @@ inline void hold_all_of(P& packet) {
   }
 }
 
-// Inlined into each append, of which each kind has one: body, size and what it holds are then known.
+// Inlined into each append: the body, the size and the objects of the packet are compile-time constants there.
 template <class P, class Fill>
 inline ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits, Fill&& fill) {
   Exclusive turn(*this, solitude());
@@ -57,7 +57,7 @@ inline ze_result_t CommandList::append(uint64_t cost, size_t extra, Event* signa
   packet->signal = signal;
   WaitFor* entry = packet->waits();
   for (uint32_t i = 0; i < n; ++i) entry[i] = ring_ ? waits[i]->wait_from_now() : waits[i]->wait_when_executed();
-  fill(*packet);  // it may change what a wait is for
+  fill(*packet);  // it may change the target of a wait
   hold_all_of(*packet);
   if (!ring_) {
     program_->added_held(*packet, cost);

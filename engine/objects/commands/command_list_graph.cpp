@@ -1,4 +1,4 @@
-// Capturing what is appended into a graph, and appending graphs.
+// Captures appended commands into a graph, and appends graphs.
 #include <mutex>
 
 #include "../graphs/executable_graph.h"

@@ -8,7 +8,7 @@
 namespace anyzero {
 namespace {
 
-// A part of an image, whatever its type: array levels are slices, and axes that it lacks are 1 long.
+// A region of an image of any type: array levels are slices, and axes that it lacks have the length 1.
 struct Region {
   uint64_t x;
   uint64_t y;
@@ -25,7 +25,7 @@ struct Region {
   }
 };
 
-// `step`: the pixels along this axis that share an element, which only a copy to the edge of the image may cut.
+// `step`: the pixels along this axis that share an element. Only a region that ends at the edge of the image may cut an element.
 ze_result_t check_axis(char axis, uint64_t origin, uint64_t extent, uint64_t size, uint64_t step) {
   using ull = unsigned long long;
   if (origin + extent > size)
@@ -76,7 +76,7 @@ BoxCopy plane_copy(const ImagePlane& plane, const Region& region, const Box& to,
   return {to, from, plane.columns(region.width) * plane.bytes, plane.rows(region.height), region.slices};
 }
 
-// The copies from `memory` into the part of the image, none where it is empty; 0 as a pitch means that nothing lies between.
+// The copies from `memory` into a region of the image, none if it is empty; a pitch of 0 means contiguous rows or slices.
 ze_result_t from_memory(const ImageView& view, const ze_image_region_t* given, const void* memory, uint32_t row_pitch,
                         uint32_t slice_pitch, BoxCopy* copies, uint32_t* count) {
   Region region;
@@ -89,7 +89,7 @@ ze_result_t from_memory(const ImageView& view, const ze_image_region_t* given, c
   else if (!lay_out_pitched(*view.format, region.width, region.height, row_pitch, &layout))
     return fail(ZE_RESULT_ERROR_INVALID_SIZE, "rows of %llu pixels do not fit a row pitch of %u bytes",
                 static_cast<unsigned long long>(region.width), row_pitch);
-  // With a single slice the distance to the next one is of no interest.
+  // The slice pitch of a single slice is irrelevant.
   if (slice_pitch != 0 && slice_pitch < layout.bytes && region.slices > 1)
     return fail(ZE_RESULT_ERROR_INVALID_SIZE, "slices of %zu bytes do not fit a slice pitch of %u bytes", layout.bytes,
                 slice_pitch);

@@ -31,7 +31,7 @@ ze_result_t CommandList::check_local_memory(const KernelFacts& facts, uint64_t b
   if (bytes == 0) return ZE_RESULT_SUCCESS;
   auto* limits = device_.properties().get<ze_device_compute_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES);
   if (!limits) return ZE_RESULT_SUCCESS;
-  // Four times as much still leaves room in the second cache of common processors.
+  // Four times as much still fits into the second-level cache of common processors.
   constexpr uint64_t kLarge = 4;
   const uint64_t most = limits->maxSharedLocalMemory * (large ? kLarge : 1);
   if (bytes <= most) return ZE_RESULT_SUCCESS;
@@ -41,11 +41,11 @@ ze_result_t CommandList::check_local_memory(const KernelFacts& facts, uint64_t b
               helps ? ", and four times as much with zeKernelSetCacheConfig(ZE_CACHE_CONFIG_FLAG_LARGE_SLM)" : "");
 }
 
-// On a device without on-demand paging, a launch may touch what the kernel names, unless the program sees to that itself.
+// On a device without on-demand paging, a launch makes the memory of its arguments resident, unless the program does so itself.
 ze_result_t CommandList::note_use(const Kernel& kernel) {
   if (device_.pages_on_demand()) return ZE_RESULT_SUCCESS;
   const bool forced = kernel.flags() & ZE_KERNEL_FLAG_FORCE_RESIDENCY, own = kernel.flags() & ZE_KERNEL_FLAG_EXPLICIT_RESIDENCY;
-  // Recorded launches are asked when they are executed.
+  // Recorded launches are checked when they are executed.
   if (immediate())
     if (ze_result_t r = residency_check(*context_, device_, forced ? UINT32_MAX : own ? 0 : kernel.indirect())) return r;
   if (own) return ZE_RESULT_SUCCESS;
@@ -64,7 +64,7 @@ ze_result_t CommandList::launch(const Kernel& kernel, const ze_group_count_t& co
                                 Event* const* waits) {
   if (ze_result_t r = check_launch(kernel, &count, flags)) return r;
   if (ze_result_t r = note_use(kernel)) return r;
-  // A recorded launch is asked what it costs when it is executed.
+  // The cost of a recorded launch is estimated when it is executed.
   const TurnsSource turns{kernel.args(), &count.groupCountX, kernel.group_size(), kernel.global_offset()};
   const uint64_t cost = immediate() ? cost_of_launch(kernel.code(), turns, flags) : 0;
   const size_t room = launch_room(kernel);
@@ -88,7 +88,7 @@ ze_result_t CommandList::appendLaunchCooperativeKernel(Kernel& kernel, const ze_
 
 namespace {
 
-// What a chain behind an append asks for; false when it asks for something unknown.
+// Parses the pNext chain of an append; false for an unknown structure.
 bool read_parameters(const void* next, uint32_t* flags) {
   for (const ze_base_desc_t& desc : Chain(next, Chain::Check::Aligned)) {
     if (type_of(desc) != ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC) return false;

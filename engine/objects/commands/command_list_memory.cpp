@@ -1,4 +1,4 @@
-// Appends that move, fill or hint at memory.
+// Appends of copies, fills and memory hints.
 #include <cstring>
 
 #include "../images/image.h"
@@ -7,14 +7,14 @@
 
 namespace anyzero {
 
-// A device without on-demand paging makes resident what a command names; what an eviction takes away later is missed at execution.
+// On a device without on-demand paging, a command makes the memory it names resident; a later eviction is found at execution.
 void CommandList::note_use(const void* pointer) {
   if (!device_.pages_on_demand()) residency_note(device_, pointer);
 }
 
 namespace {
 
-// No memory is so large, and addresses that wrap around would reach what lies before them.
+// No memory is that large, and the end of the range would wrap around.
 constexpr size_t kAbsurd = size_t{1} << 47;
 
 ze_result_t refuse_size(size_t size) { return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%zu bytes are more than any memory has", size); }
@@ -67,7 +67,7 @@ ze_result_t CommandList::appendMemoryFillWithParameters(void* to, const void* pa
 
 namespace {
 
-// The bytes between the first and the last that a region touches.
+// The range from the first to the last byte of a region.
 struct Span {
   uintptr_t begin, end;
   bool meets(const Span& other) const { return begin < other.end && other.begin < end; }
@@ -78,8 +78,7 @@ Span span_of(const Box& box, size_t row, size_t rows, size_t slices) {
   return {begin, begin + (slices - 1) * box.slice_pitch + (rows - 1) * box.row_pitch + row};
 }
 
-// Which whole steps of `pitch` bring two runs, `distance` bytes apart, within reach of each other: the one before and the one
-// behind.
+// The multiples of `pitch` nearest to `distance`, below and above: only these can make two runs overlap.
 struct Steps {
   ptrdiff_t first, last;
   Steps(ptrdiff_t distance, size_t pitch, size_t count) : first(0), last(0) {
@@ -90,8 +89,8 @@ struct Steps {
   }
 };
 
-// True when the regions share a byte; their spans may interleave without doing so. Regions of different pitches whose spans meet
-// are taken to overlap.
+// True if the regions share a byte; their ranges may interleave without doing so. Regions of different pitches whose ranges overlap
+// count as overlapping.
 bool overlap(const Box& a, const Box& b, size_t row, size_t rows, size_t slices) {
   if (!span_of(a, row, rows, slices).meets(span_of(b, row, rows, slices))) return false;
   if ((rows > 1 && a.row_pitch != b.row_pitch) || (slices > 1 && a.slice_pitch != b.slice_pitch)) return true;
@@ -157,7 +156,7 @@ ze_result_t CommandList::append_boxes(const BoxCopy* boxes, uint32_t count, Imag
 
 namespace {
 
-// A hint is about memory that the device can reach, and about no more than there is of it.
+// A hint must be about memory that the device can access, and must not extend beyond an allocation.
 ze_result_t check_hint(const Device& device, const void* pointer, size_t size) {
   uintptr_t end = 0;
   const bool known = with_allocation(pointer, [&](Allocation& allocation) { end = allocation.base + allocation.size; });

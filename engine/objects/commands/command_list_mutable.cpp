@@ -26,7 +26,7 @@ ze_result_t CommandList::getNextCommandIdWithKernelsExp(const ze_mutable_command
                                                         Kernel* const* kernels, uint64_t* id) {
   if (!mutable_) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the command list was not created as mutable");
   if (closed_) return refuse_closed();
-  // No flags means everything that can change, but for the kernel itself.
+  // No flags means all mutable parts, except the kernel itself.
   constexpr uint32_t kUsual = UINT32_MAX & ~uint32_t{ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION};
   *id = program_->name_next(desc->flags ? desc->flags : kUsual);
   choices_.resize(*id);
@@ -35,7 +35,7 @@ ze_result_t CommandList::getNextCommandIdWithKernelsExp(const ze_mutable_command
   return ZE_RESULT_SUCCESS;
 }
 
-// A launch that may become one of another kernel has to have room for any of them.
+// A launch that may switch to another kernel needs space for the largest of them.
 size_t CommandList::launch_room(const Kernel& kernel) const {
   size_t room = kernel.launch_bytes();
   if (mutable_ && program_->names_next())
@@ -51,7 +51,7 @@ ze_result_t CommandList::find_mutable(uint64_t id, uint32_t change, Packet** pac
   if (!(named->may_change & change))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "command %zu was not created with the flag for this change",
                 static_cast<size_t>(id));
-  // The program waited for the work; the queue's last step behind it may take a moment more.
+  // The program has waited for the work, but the queue may still release the packet: wait a moment.
   constexpr uint64_t kGrace = 10'000'000;
   GilPause pause;
   for (uint64_t begin = now_ns(); program_->shared();) {
@@ -123,7 +123,7 @@ ze_result_t CommandList::updateMutableCommandKernelsExp(uint32_t count, uint64_t
 
 namespace {
 
-// The sizes of local arguments, as far as their places tell; each is rounded up already.
+// The sizes of local arguments, from their offsets; each is rounded up already.
 std::vector<uint32_t> local_sizes(const Launch& launch) {
   const auto& arguments = launch.code->facts().arguments;
   std::vector<uint32_t> sizes(arguments.size());

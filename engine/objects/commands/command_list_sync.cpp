@@ -1,4 +1,4 @@
-// Appends that order, signal, measure or call back.
+// Appends of barriers, event signals, timestamps and host functions.
 #include <cstring>
 
 #include "command_list_append.h"
@@ -11,7 +11,7 @@ ze_result_t CommandList::appendBarrier(Event* signal, uint32_t n, Event* const* 
 
 ze_result_t CommandList::appendMemoryRangesBarrier(uint32_t, const size_t*, const void**, Event* signal, uint32_t n,
                                                    Event* const* waits) {
-  // Commands of a list run one after another and memory is coherent, so every range is in order already.
+  // Commands of a list run one after another and memory is coherent, so ranges need no barrier of their own.
   return appendBarrier(signal, n, waits);
 }
 
@@ -50,7 +50,7 @@ ze_result_t CommandList::appendQueryKernelTimestamps(uint32_t n_events, Event* c
 ze_result_t CommandList::appendHostFunction(ze_host_function_callback_t function, void* argument, const void* next, Event* signal,
                                             uint32_t n, Event* const* waits) {
   if (next) return refuse_parameters();
-  // A program's callback may block or take locks its caller holds: it runs on the engine's thread, never on this one.
+  // A program's callback may block, or take locks that its caller holds: it runs on the engine's thread, never on this one.
   return append<HostFunctionPacket>(kNeverInline, 0, signal, n, waits, [&](HostFunctionPacket& packet) {
     packet.function = function;
     packet.argument = argument;

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMostJobs = 64;
 constexpr uint32_t kBackground = kPriorities - 1;
 
-// What an NPU's queue descriptor says beyond the specification; its structures are numbered as if there were no others.
+// Extension structures of an NPU's queue descriptor; their numbers overlap with those of the specification.
 bool keeps_order(const void* chain) {
   const auto* options =
       static_cast<const ze_command_queue_desc_npu_ext_2_t*>(find_next(chain, ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC_NPU_EXT_2));
@@ -117,7 +117,7 @@ ze_result_t CommandQueue::destroy() {
 
 namespace {
 
-// Programs that are held until their packet holds them.
+// Programs with references, until their packet holds them.
 class TakenPrograms {
  public:
   explicit TakenPrograms(uint32_t count) {

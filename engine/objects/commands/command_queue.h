@@ -1,5 +1,5 @@
-// A command queue: a ring bound to one engine of a device. An NPU's compute queue has as many rings as it has jobs that have not
-// ended, so that these run beside each other, unless it was made to keep them in order.
+// A command queue: a ring bound to one engine of a device. An NPU's compute queue has a ring for each unfinished job, so that jobs
+// run concurrently, unless the queue was created in order.
 #pragma once
 
 #include <vector>
@@ -16,18 +16,18 @@ class CommandList;
 class Fence;
 class Event;
 
-// What a queue descriptor asks for, checked. Queues and immediate lists share it.
+// The checked contents of a queue descriptor, for queues and immediate lists.
 struct QueueChoice {
   uint32_t ordinal;
   uint32_t index;
   ze_command_queue_flags_t flags;
   ze_command_queue_mode_t mode;
   ze_command_queue_priority_t priority;
-  bool spread;  // what is submitted at once is a job of its own, in no order with others
+  bool spread;  // each submission is a job without an order among others
 
   static ze_result_t check(Context& context, Device& device, const ze_command_queue_desc_t* desc, QueueChoice* choice);
   Ring* make_ring(Context& context, Device& device) const;
-  // How urgent its commands are.
+  // The priority of its ring.
   uint32_t rank() const;
 };
 
@@ -46,17 +46,17 @@ class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
   ze_result_t getPriority(ze_command_queue_priority_t* priority);
 
   Context& context() const { return *context_; }
-  // Those that there are now. They stay for as long as the queue.
+  // The current rings. They live as long as the queue.
   std::vector<Ring*> rings();
 
-  // Whether its jobs wait for those of all other queues.
+  // Makes its jobs run only when no other queue has any, or ends that.
   void set_background(bool background);
 
   CommandQueue(Context& context, Device& device, const QueueChoice& choice);
   ~CommandQueue();
 
  private:
-  // A ring that is idle, if there is one or another can be made; else the one with the least to do.
+  // An idle ring, if there is one or another can be created; otherwise the one with the fewest pending commands.
   Ring& choose_ring() { return choice_.spread ? choose_among_rings() : *rings_.front(); }
   Ring& choose_among_rings();
 
@@ -71,8 +71,8 @@ class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
 // A list may run where its device, or the device it is a tile of, runs; and only on a queue of its own kind.
 ze_result_t check_list(const Device& device, bool copy_only, const CommandList& list);
 
-// Puts `lists` on `ring`, which stays there, as one command with optional waits and signal, then (if given) the fence. Shared with
-// immediate lists.
+// Submits `lists` to `ring` as one command with optional waits and signal, then the fence, if given. The caller holds the ring.
+// Shared with immediate lists.
 ze_result_t execute_on(Ring& ring, bool copy_only, uint32_t count, CommandList* const* lists, Fence* fence, Event* signal,
                        uint32_t n_waits, Event* const* waits, uint64_t* position);
 

@@ -1,5 +1,5 @@
-// One thread at a time in an object that the specification reserves for one, whatever the program does. A list that a single thread
-// records, which is nearly every list, pays a look for it; with the second thread comes a lock.
+// Serializes calls on objects that the specification reserves for one thread at a time, also if a program breaks that rule. A list
+// that a single thread records, as nearly every list, costs one check; the second thread adds a lock.
 #pragma once
 
 #include "../../abi/use.h"
@@ -14,12 +14,12 @@ class Solitude {
  private:
   friend class Exclusive;
   std::atomic<bool> ending_{false};
-  SpinLock lock_;  // held until the first thread is known to use it, too
+  SpinLock lock_;  // held until the first thread is known to use the lock, too
 };
 
 class Exclusive {
  public:
-  // The thread uses the object, see use.h. Without a `solitude`, for objects that stand several threads by themselves, it does
+  // Marks the object as used by this thread, see use.h. Without a `solitude`, for objects that allow several threads, it does
   // nothing.
   [[gnu::always_inline]] Exclusive(Header& object, Solitude* solitude) {
     if (solitude && object.user.load(std::memory_order_relaxed) != use_record) [[unlikely]]

@@ -37,12 +37,12 @@ class Context : public Object<Context, Kind::Context> {
   // The specified error, with a text, when `device` is not one of this context's devices or their sub-devices.
   ze_result_t require(const Device& device) const;
 
-  // A queue of this context died; getStatus tells.
+  // Records that a queue of this context was lost, for getStatus.
   void mark_lost(const std::string& report);
-  // Why the last of them did; empty when none has.
+  // The reason of the last loss; empty without one.
   std::string loss_report();
 
-  // Atomic access attributes of memory that no allocation of ours holds, by device.
+  // Atomic access attributes of memory that is no allocation of the driver's, by device.
   using SystemAtomics = std::map<const Device*, RangeMap<uint32_t>>;
   Guarded<SystemAtomics>& system_atomics() { return system_atomics_; }
 

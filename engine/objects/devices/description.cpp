@@ -48,7 +48,7 @@ bool Description::read_texts(uint32_t count) {
     const auto record = reader_.record<TextRecord>();
     const std::string_view text = reader_.take(record.size);
     reader_.skip_to_8(record.size);
-    // They become C strings, and one that ends early would name another file.
+    // The texts become C strings, and a zero byte inside would name another file.
     if (!reader_.good() || text.find('\0') != text.npos) return false;
     const std::string_view name = name_in(record.name);
     if (name == "npu_cache") settings.npu_cache = text;
@@ -73,7 +73,7 @@ bool Description::read_properties(uint32_t count, Properties* properties) {
 bool Description::read_device(Driver& driver, Device* parent) {
   const auto record = reader_.record<DeviceRecord>();
   if (!reader_.good() || devices_ == kMostDevices || (parent && record.tiles)) return false;
-  // The processor is behind both; what they are asked to run differs.
+  // Both run on the processor, but run different kinds of work.
   const char* backend = driver.kind() == DriverKind::Npu ? "npu" : "cpu";
   if (name_in(record.backend) != backend) return false;
   Properties properties;
@@ -120,7 +120,7 @@ bool Description::build(std::vector<Driver*>* drivers, std::string* reason) {
               read_texts(header.texts);
   for (uint32_t i = 0; good && i < header.drivers; ++i) good = read_driver(drivers);
   if (!good) {
-    // Drivers made so far stay unreachable; this happens at most once per attempt to start.
+    // Drivers created so far are leaked; this happens at most once per attempt to start.
     drivers->clear();
     *reason = "the description of the devices is damaged; write it again with `python -m anyzero.driver`";
   }

@@ -1,4 +1,4 @@
-// Reads what the planner describes and brings drivers and devices to life.
+// Reads the planner's description and creates drivers and devices from it.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ Device::Device(Driver& driver, Device* parent, Backend& backend, Properties prop
   for (uint32_t i = 0; i < properties_.count(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES); ++i) {
     auto* described = properties_.get<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, i);
     Group group{described->flags, described->maxMemoryFillPatternSize, {}};
-    // Inferences run beside each other, and use the processor's threads by themselves.
+    // Inferences run concurrently, and use threads of their own.
     const bool infers = driver.kind() == DriverKind::Npu && !group.copy_only();
     const auto threads = static_cast<uint32_t>(infers ? std::clamp<uint64_t>(settings.threads, 1, kMostEngineThreads) : 1);
     for (uint32_t q = 0; q < described->numQueues; ++q) group.engines.push_back(std::make_unique<Engine>(threads));
@@ -208,7 +208,7 @@ size_t Device::most_queues() const {
 
 void Device::remove_ring(Ring* ring) {
   auto open = rings_.open();
-  // In a forked child the list may have begun anew.
+  // In a forked child the list was reset.
   if (ring->place < open->size() && (*open)[ring->place] == ring) {
     Ring* last = open->back();
     last->place = ring->place;

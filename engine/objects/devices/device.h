@@ -1,4 +1,4 @@
-// A device or one of its tiles: its properties, its memory account and the engines its queues feed.
+// A device or one of its tiles: its properties, its memory account and the engines of its queues.
 #pragma once
 
 #include <atomic>
@@ -78,23 +78,23 @@ class Device : public Object<Device, Kind::Device> {
   bool pages_on_demand() const { return pages_on_demand_; }
   uint64_t memory_total() const { return memory_total_; }
   uint64_t memory_used() const { return memory_used_.load(std::memory_order_relaxed); }
-  // The bytes that may still be charged: of a tile, no more than its device has left.
+  // The bytes that may still be charged; a tile has no more than its device.
   uint64_t memory_free() const;
   uint64_t max_allocation() const { return max_allocation_; }
   uint32_t memories() const { return memories_; }
 
-  // Takes `size` bytes of device memory from the account of this device (a tile's also from its parent's); false when it is spent.
+  // Charges `size` bytes to the account of this device (and of its parent, for a tile); false if the account has less.
   bool charge(uint64_t size);
   void refund(uint64_t size);
 
-  // Every ring that feeds this device announces itself.
+  // Every ring of this device registers itself.
   void add_ring(Ring* ring);
   void remove_ring(Ring* ring);
-  // Command queues and immediate lists of this device, not of its tiles, that there are and that there can be. A ring may outlast
-  // its queue.
+  // The number of command queues and immediate lists of this device, without its tiles, and the maximum. A ring may outlive its
+  // queue.
   std::atomic<size_t> queues{0};
   size_t most_queues() const;
-  // Looks at every ring of this device, not of its tiles, under a lock.
+  // Visits every ring of this device, without its tiles, under a lock.
   template <class F>
   void each_ring(F&& look) {
     for (auto open = rings_.open(); const Ring* ring : *open) look(*ring);
@@ -105,8 +105,8 @@ class Device : public Object<Device, Kind::Device> {
   Device(Driver& driver, Device* parent, Backend& backend, Properties properties, uint32_t index);
   void add_tile(Device* tile) { tiles_.push_back(tile); }
 
-  // At start-up only (visibility.cpp): these are all tiles that a program sees, and the device is shown with what they have; or a
-  // tile is shown as a device without a root.
+  // At start-up only (visibility.cpp): sets the tiles that a program sees, and shows the device with their sum; or shows a tile as
+  // a device without a root.
   void show(std::vector<Device*> tiles);
   void stand_alone();
   void identify(uint32_t identifier) { identifier_ = identifier; }

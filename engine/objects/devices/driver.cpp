@@ -27,7 +27,7 @@ ze_result_t start() {
   if (all_drivers.load(std::memory_order_acquire)) return ZE_RESULT_SUCCESS;
   std::vector<unsigned char> bytes;
   std::string reason;
-  // The planner may need the interpreter's lock, so it is asked before ours is taken.
+  // The planner may need the GIL, so it is called before our lock is taken.
   if (!describe_machine(&bytes, &reason)) return fail(ZE_RESULT_ERROR_UNINITIALIZED, "%s", reason.c_str());
   std::lock_guard lock(start_mutex);
   if (all_drivers.load(std::memory_order_relaxed)) return ZE_RESULT_SUCCESS;

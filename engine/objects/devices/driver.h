@@ -1,4 +1,4 @@
-// Drivers, and the start-up that brings them about.
+// Drivers, and the start-up that creates them.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class Driver : public Object<Driver, Kind::Driver> {
   ze_context_handle_t getDefaultContext();
 
   DriverKind kind() const { return kind_; }
-  // The devices that a program sees, and all that there are: tiles are found behind them.
+  // The devices that a program sees, and all devices; tiles are reached through their devices.
   const std::vector<Device*>& devices() const { return devices_; }
   const std::vector<Device*>& cards() const { return cards_; }
   Context* default_context() const { return default_context_; }
@@ -45,7 +45,7 @@ class Driver : public Object<Driver, Kind::Driver> {
   Context* default_context_ = nullptr;
 };
 
-// The zer functions, which mean the first driver that has a device.
+// The zer functions, which use the first driver with a device.
 struct RuntimeGlobal {
   static ze_result_t getLastErrorDescription(const char** text);
   static uint32_t translateDeviceHandleToIdentifier(Device& device);

@@ -5,7 +5,7 @@
 
 namespace anyzero {
 
-// The table of the extension called `name`, or nullptr. `version` is the one that the client was made for; 0 if it does not tell.
+// The table of the extension called `name`, or nullptr. `version` is the client's; 0 if it names none.
 void* npu_extension(const char* name, uint32_t version = 0);
 
 }  // namespace anyzero

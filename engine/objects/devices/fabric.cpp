@@ -13,7 +13,7 @@ namespace anyzero {
 
 namespace {
 
-// Vertices and edges that were asked for; leaked, as devices are.
+// Vertices and edges that were queried; leaked, as devices are.
 struct Fabric {
   Mutex mutex;
   std::map<Device*, FabricVertex*> vertices;
@@ -78,7 +78,7 @@ ze_result_t Device::getFabricVertexExp(ze_fabric_vertex_handle_t* handle) {
 ze_result_t FabricEdge::getExp(FabricVertex& a, FabricVertex& b, uint32_t* count, ze_fabric_edge_handle_t* handles) {
   const Device &first = a.device(), &second = b.device();
   std::vector<FabricEdge*> edges;
-  // A tile is a part of its device, which needs no link to it; and drivers do not reach each other's memory.
+  // A tile is a part of its device, without a link between them; and drivers do not access each other's memory.
   const bool nested = first.is_or_is_tile_of(second) || second.is_or_is_tile_of(first);
   if (!nested && &first.driver() == &second.driver()) {
     std::lock_guard lock(fabric().mutex);

@@ -25,7 +25,7 @@ bool read_number(std::string_view text, uint32_t* number) {
   return error == std::errc() && end == text.data() + text.size() && *number != UINT32_MAX;
 }
 
-// An empty variable counts as one that is not set.
+// An empty variable counts as unset.
 const char* value_of(const char* text) { return text && !trimmed(text).empty() ? text : nullptr; }
 
 // Adds a member of the tiles' property up in that of their device.
@@ -64,8 +64,7 @@ void Device::stand_alone() {
 Visibility Visibility::from_environment() { return {std::getenv("ZE_FLAT_DEVICE_HIERARCHY"), std::getenv(kMask)}; }
 
 Visibility::Visibility(const char* hierarchy, const char* mask) : hierarchy_(Hierarchy::Composite), everything_(!value_of(mask)) {
-  // Hardware drivers have flat devices by default. Here tiles exist only where ANYZERO_DEVICES asks for them, and who asks for
-  // tiles wants to see them.
+  // Hardware drivers show flat devices by default. Here tiles exist only if ANYZERO_DEVICES asks for them, so they are shown.
   if (hierarchy && strcasecmp(hierarchy, "FLAT") == 0) hierarchy_ = Hierarchy::Flat;
   if (hierarchy && strcasecmp(hierarchy, "COMBINED") == 0) hierarchy_ = Hierarchy::Combined;
   if (everything_) return;
@@ -74,7 +73,7 @@ Visibility::Visibility(const char* hierarchy, const char* mask) : hierarchy_(Hie
     const std::string_view entry = trimmed(rest.substr(0, comma));
     const size_t dot = entry.find('.');
     uint32_t device = 0, tile = kWhole;
-    // A text that is no number, or a number that no device has, selects nothing.
+    // An invalid number, or one that no device has, selects nothing.
     if (read_number(entry.substr(0, dot), &device) && (dot == entry.npos || read_number(entry.substr(dot + 1), &tile)))
       selected_.emplace_back(device, tile);
     if (comma == rest.npos) break;
@@ -94,7 +93,7 @@ void Visibility::show_composite(Driver& driver, Device& card, uint32_t number) c
   std::vector<Device*> shown;
   for (uint32_t i = 0; i < card.tiles().size(); ++i)
     if (selects(number, i)) shown.push_back(card.tiles()[i]);
-  // One tile alone is the device, and a device without tiles is its own first tile.
+  // A single visible tile is shown as the device, and a device without tiles is its own first tile.
   if (shown.size() == 1) {
     shown.front()->stand_alone();
     driver.devices_.push_back(shown.front());
@@ -115,7 +114,7 @@ void Visibility::apply(Driver& driver) const {
       show_composite(driver, *card, number++);
       continue;
     }
-    // The mask counts what zeDeviceGet would list.
+    // The mask numbers the devices that zeDeviceGet would list.
     std::vector<Device*> shown;
     const std::vector<Device*> itself{card};
     for (Device* device : card->tiles().empty() ? itself : card->tiles())

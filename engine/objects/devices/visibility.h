@@ -12,19 +12,18 @@ namespace anyzero {
 class Device;
 class Driver;
 
-// Read from the environment of the process at start-up, also where the description comes from a file: launchers set the variables
-// for each process they start.
+// Read from the environment at start-up, also if the description comes from a file: launchers set the variables for each process.
 class Visibility {
  public:
-  // The devices that zeDeviceGet lists: cards with their tiles behind them; tiles; tiles with their cards behind them.
+  // The devices that zeDeviceGet lists: cards, whose tiles are sub-devices; tiles; or tiles, whose cards are root devices.
   enum class Hierarchy { Composite, Flat, Combined };
 
   static Visibility from_environment();
-  // Null stands for a variable that is not set.
+  // Null stands for an unset variable.
   Visibility(const char* hierarchy, const char* mask);
 
-  // Decides for all devices of a driver, once, before anybody has seen one. The NPU is the only device of its driver, and hardware
-  // drivers for NPUs know no mask.
+  // Applied once to all devices of a driver, before any is shown. Not to the NPU: it is the only device of its driver, and hardware
+  // drivers for NPUs ignore the mask.
   void apply(Driver& driver) const;
 
  private:
@@ -38,10 +37,11 @@ class Visibility {
   std::vector<std::pair<uint32_t, uint32_t>> selected_;  // device and tile, or kWhole
 };
 
-// Numbers what programs see, over all drivers: a device and its tiles, then the next; then cards that only their tiles lead to.
+// Numbers the visible devices of all drivers: a device and its tiles, then the next; then cards that are only reached by their
+// tiles.
 void identify_devices(const std::vector<Driver*>& drivers);
 
-// "ZE_AFFINITY_MASK=7 hides every device" where no device is left; else empty.
+// "ZE_AFFINITY_MASK=7 hides every device" if no device is left; otherwise empty.
 std::string why_nothing_is_shown();
 
 }  // namespace anyzero

@@ -145,7 +145,7 @@ Capture::Source Capture::record_at(uint32_t index, const Capturable& command) {
   packet->op = command.op;
   packet->announced = false;
   packet->n_waits = static_cast<uint16_t>(command.n_waits);
-  // A counting event of the graph alone stands for nothing outside of it, and is free for other uses once the capture has ended.
+  // A counting event that only the graph uses has no meaning outside, and may be reused once the capture has ended.
   packet->signal = command.signal && command.signal->internal_to_graphs() ? nullptr : command.signal;
   command.fill(command.context, *packet);
   for (uint32_t i = 0; i < command.n_waits; ++i) packet->waits()[i] = wait_for(at, *command.waits[i]);

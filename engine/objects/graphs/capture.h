@@ -1,4 +1,4 @@
-// A capture: an immediate list, and those that waited for its events, record into a graph instead of running.
+// A capture: an immediate list, and lists that waited for its events, record into a graph instead of running commands.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace anyzero {
 
-// The number of captures in this process. While it is zero, an append looks at nothing else.
+// The number of captures in this process. While it is zero, an append checks nothing else.
 extern std::atomic<uint32_t> captures_in_progress;
 
 // A command about to be recorded. `fill` writes the packet's body.
@@ -27,21 +27,21 @@ struct Capturable {
   void* context;
 };
 
-// Threading: everything here under mutex(), which no list takes that captures nothing and no event that is not captured.
+// Threading: all members are guarded by mutex(). Lists and events without a capture never take it.
 class Capture {
  public:
   static Mutex& mutex();
 
-  // Begins into `graph`, or into a new one that the capture owns until it ends.
+  // Begins a capture into `graph`, or into a new one that the capture owns until it ends.
   static ze_result_t begin(CommandList& list, Graph* graph);
-  // Ends on all lists. The graph is handed out also when it is invalid, which the result tells.
+  // Ends the capture on all lists. The graph is returned also if it is invalid; the result says so.
   ze_result_t end(CommandList& list, ze_graph_handle_t* handle);
-  // A list that took part is being destroyed. The first one takes the capture with it, and a graph that nobody has the handle of:
-  // to be retired without the lock, for its callbacks are the program's.
+  // A list of the capture is being destroyed. The first list ends the capture, and destroys a graph whose handle was not returned
+  // yet: the caller retires it without the lock, because its callbacks belong to the program.
   Ref<Graph> leave(CommandList& list);
 
-  // Which capture a command with these events belongs to: the list's own, or that of an event it waits for, or none. The specified
-  // error where it may not be appended.
+  // The capture of a command with these events: the list's own, or that of an event it waits for, or none. The specified error if
+  // it must not be appended.
   static ze_result_t find(CommandList& list, Event* signal, uint32_t n_waits, Event* const* waits, Capture** capture);
   void record(CommandList& list, const Capturable& command);
   // The branches recorded so far.
@@ -59,7 +59,7 @@ class Capture {
     Packet* packet;
   };
 
-  // A graph that was appended: where its branches went, and the end of its last execution.
+  // An appended graph: the branches that its branches became, and the end of its last execution.
   struct Inner {
     Ref<ExecutableGraph> graph;
     std::vector<uint32_t> branches;
@@ -71,7 +71,7 @@ class Capture {
   Source record_at(uint32_t branch, const Capturable& command);
   Source barrier(uint32_t branch, Event* signal, uint32_t n_waits, Event* const* waits);
   void wait_in(uint32_t branch, const Source& source);
-  // A copy of a recorded packet; `places` says where the commands of its graph, if it is of one, went.
+  // A copy of a recorded packet; `places` maps the commands of an appended graph to this one.
   void record_copy(uint32_t branch, const Packet& packet, const std::vector<GraphPlace>& places);
   WaitFor wait_for(GraphPlace at, Event& event);
   WaitFor wait_for(GraphPlace at, GraphPlace source);
@@ -79,7 +79,7 @@ class Capture {
   void finish(Graph::State state);
 
   Ref<Graph> graph_;
-  const bool owned_;  // its handle, until it is handed out
+  const bool owned_;  // of the handle, until it is returned
   std::unordered_map<CommandList*, uint32_t> lists_;
   std::unordered_map<Event*, Source> sources_;
   std::unordered_map<ExecutableGraph*, Inner> inner_;

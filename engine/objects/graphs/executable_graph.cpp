@@ -67,8 +67,8 @@ ze_result_t ExecutableGraph::submit(Ring& ring, Event* signal, uint32_t n_waits,
     if (branch.ring->lost()) return branch.ring->tell_lost();
   uint64_t cost = 0;
   for (Program* program : programs_) cost += std::min(program->cost(), kNeverInline / programs_.size());
-  // All rings are held for writing at once: every wait for another branch must know where that one begins. Those of the others are
-  // this graph's own.
+  // All rings are locked for writing at once: every wait for another branch needs that branch's first position. The rings of the
+  // other branches belong to this graph.
   size_t begun = 0;
   try {
     for (; begun < programs_.size(); ++begun)
@@ -80,7 +80,7 @@ ze_result_t ExecutableGraph::submit(Ring& ring, Event* signal, uint32_t n_waits,
   for (Point& branch : begins_) branch.position = branch.ring->before();
   WaitFor* entry = packets_[0]->waits();
   for (uint32_t i = 0; i < n_waits; ++i) entry[i] = waits[i]->wait_from_now();
-  // Executions of the same graph come one after the other, whatever lists they are appended to.
+  // Executions of the same graph are serialized, also across lists.
   const bool elsewhere = last_.ring && last_.ring != &ring;
   entry[n_waits] = elsewhere ? WaitFor{nullptr, last_} : WaitFor{};
   hold(entry[n_waits]);
@@ -96,14 +96,14 @@ ze_result_t ExecutableGraph::submit(Ring& ring, Event* signal, uint32_t n_waits,
     last_.ring = &ring;
   }
   last_.position = *position;
-  // Branches wait for each other's commands: of several, check mode learns nothing, and looks at what uses them no further.
+  // Branches wait for each other's commands: check mode does not see graphs of several branches, nor commands that depend on them.
   note_submission(ring, programs_.size() == 1 ? packets_[0] : nullptr, before);
   for (size_t i = 0; i < programs_.size(); ++i) begins_[i].ring->publish(*packets_[i], programs_[i]->count() + 1);
   start(cost <= cheap_limit(), before, *position);
   return ZE_RESULT_SUCCESS;
 }
 
-// Branches wait for each other, so where all are cheap this thread walks them in turns; what then remains is for the engines.
+// Branches wait for each other, so if all are cheap this thread walks them in turns; the engines do the rest.
 void ExecutableGraph::start(bool cheap, uint64_t before, uint64_t position) {
   if (begins_.size() == 1) return begins_[0].ring->start(cheap, before, position);
   auto completed = [](const Point& branch) { return branch.ring->completed().value.load(std::memory_order_acquire); };

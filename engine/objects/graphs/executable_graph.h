@@ -1,4 +1,4 @@
-// A graph that can run: its first branch where it is appended, the others on rings of their own.
+// An executable graph: its first branch runs on the ring that it is appended to, the others on rings of their own.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ class ExecutableGraph : public Object<ExecutableGraph, Kind::ExecutableGraph> {
 
   const Graph& graph() const { return *graph_; }
 
-  // One execution on `ring`, behind what is there, which ends at `position`.
+  // Submits one execution to `ring`, behind its pending commands; it ends at `position`.
   ze_result_t submit(Ring& ring, Event* signal, uint32_t n_waits, Event* const* waits, uint64_t* position);
 
   explicit ExecutableGraph(Graph& graph);
@@ -32,10 +32,10 @@ class ExecutableGraph : public Object<ExecutableGraph, Kind::ExecutableGraph> {
 
   Ref<Graph> graph_;
   Mutex mutex_;
-  std::vector<Program*> programs_;       // by branch, held
-  std::vector<Point> begins_;            // by branch: its ring, held but for the first, and where this execution begins
+  std::vector<Program*> programs_;  // by branch, held
+  std::vector<Point> begins_;       // by branch: its ring (held, except the first) and the position where this execution begins
   std::vector<ExecutePacket*> packets_;  // by branch, while one is submitted
-  Point last_{};                         // where the last execution ends, held
+  Point last_{};                         // the end of the last execution, held
 };
 
 }  // namespace anyzero

@@ -20,7 +20,7 @@ ze_result_t Graph::createExt(Context& context, const void* next, ze_graph_handle
   return ZE_RESULT_SUCCESS;
 }
 
-// Its executable graphs hold it, and its callbacks free what those use: they are called when the last of them is gone.
+// Executable graphs hold it, and its callbacks free memory that those use: they are called after the last of them is destroyed.
 ze_result_t Graph::destroyExt() {
   {
     std::lock_guard lock(Capture::mutex());
@@ -76,14 +76,14 @@ ze_result_t Graph::instantiateExt(const void* next, ze_executable_graph_handle_t
   {
     std::lock_guard lock(Capture::mutex());
     if (ze_result_t r = refuse_unless_complete()) return r;
-    state_.store(State::Complete, std::memory_order_release);  // also an empty one: what is instantiated changes no more
+    state_.store(State::Complete, std::memory_order_release);  // also an empty one: an instantiated graph is immutable
   }
   *handle = handle_of<ze_executable_graph_handle_t>(ExecutableGraph::make(*this));
   return ZE_RESULT_SUCCESS;
 }
 
 bool Graph::join_branches() {
-  // By branch: how many of its commands are done when the first branch is.
+  // By branch: the number of its commands that are done when the first branch is.
   std::vector<uint64_t> joined(branches_.size());
   joined[0] = branches_[0]->program->count();
   for (bool changed = true; changed;) {

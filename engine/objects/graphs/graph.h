@@ -1,4 +1,4 @@
-// A recorded graph: what immediate lists appended while they were capturing, by branches that wait for each other's commands.
+// A recorded graph: the commands that immediate lists appended while capturing, in branches that wait for each other's commands.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace anyzero {
 
 class CommandList;
 
-// The commands of one list, in order. It runs on a queue such as the list's; the first branch where the graph is appended.
+// The commands of one list, in order. A branch runs on a queue like the list's; the first branch runs where the graph is appended.
 struct Branch {
   Branch(Device& device, const QueueChoice& choice) : device(device), choice(choice), program(new Program) {}
   Branch(const Branch&) = delete;
@@ -40,7 +40,7 @@ class Graph : public Object<Graph, Kind::Graph> {
   ze_result_t instantiateExt(const void* next, ze_executable_graph_handle_t* handle);
   ze_result_t dumpContentsExt(const char* path, const void* next);  // graph_dump.cpp
 
-  // Capturing: nothing may run it yet. Invalid: a fork was not joined, or the capture was cut short.
+  // Capturing: it cannot run yet. Invalid: a fork was not joined, or the capture was aborted.
   enum class State { Empty, Capturing, Complete, Invalid };
   State state() const { return state_.load(std::memory_order_acquire); }
   Context& context() const { return *context_; }
@@ -56,8 +56,8 @@ class Graph : public Object<Graph, Kind::Graph> {
   struct Edge {
     GraphPlace from, to;
   };
-  // Waits in the first branch for the end of all others, so that its end is the graph's. False when a branch did work that the
-  // first one did not wait for.
+  // Lets the first branch wait for the end of all others, so that its end is the graph's. False if a branch did work that the first
+  // one did not wait for.
   bool join_branches();
   uint64_t commands() const;
 

@@ -1,4 +1,4 @@
-// A graph as a DOT file: a box for each command, an arrow for each order.
+// A graph as a DOT file: a box for each command, an arrow for each dependence.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -23,7 +23,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// Type and name of an argument as its kernel declares them, and its value as the bytes that the kernel gets.
+// Declared type and name of an argument, and its value in bytes.
 std::string argument_text(const Argument& argument, const unsigned char* args) {
   static constexpr const char* kKinds[] = {"value", "global", "constant", "local", "image", "sampler"};
   std::string text = argument.name.empty() ? kKinds[static_cast<uint32_t>(argument.kind)] : argument.name;

@@ -35,7 +35,7 @@ const ze_device_image_properties_t* limits_of(const Device& device) {
   return device.properties().get<ze_device_image_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES);
 }
 
-// The longest side of an image of that type, in bytes for a buffer; 0 when the device has no such images.
+// The longest side of an image of that type, in bytes for a buffer; 0 if the device has no such images.
 uint64_t longest_side(const ze_device_image_properties_t& limits, ze_image_type_t type) {
   if (is_array(type) && limits.maxImageArraySlices == 0) return 0;
   switch (type) {
@@ -107,7 +107,7 @@ ze_result_t check_side(const char* side, uint64_t size, uint64_t longest) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Everything of the view but where it lies.
+// All fields of the view except its addresses.
 ze_result_t read_shape(const Device& device, const ze_image_desc_t& desc, const Extras& extras, ImageView* view) {
   auto* limits = limits_of(device);
   uint64_t longest = limits ? longest_side(*limits, desc.type) : 0;
@@ -149,7 +149,7 @@ ze_result_t read_shape(const Device& device, const ze_image_desc_t& desc, const 
   return ZE_RESULT_SUCCESS;
 }
 
-// The planes of one slice and the distance between slices: ours, or what the program asked for.
+// The planes of one slice and the slice pitch: ours, or those that the program requested.
 ze_result_t read_pitches(const Device& device, const Extras& extras, const ImageView& view, SliceLayout* layout,
                          size_t* slice_pitch) {
   if (extras.row_pitch == 0) {
@@ -229,7 +229,7 @@ ze_result_t Image::getProperties(Device& device, const ze_image_desc_t* desc, ze
   bool supported =
       format && limits && longest_side(*limits, desc->type) && (!wants_srgb(*desc) || format->allows_srgb(desc->format.type));
   properties->samplerFilterFlags = 0;
-  // A kernel reads a buffer without a sampler.
+  // Image buffers are read without a sampler.
   if (supported && limits->maxSamplers && desc->type != ZE_IMAGE_TYPE_BUFFER) {
     properties->samplerFilterFlags = ZE_IMAGE_SAMPLER_FILTER_FLAG_POINT;
     if (format->filterable(desc->format.type)) properties->samplerFilterFlags |= ZE_IMAGE_SAMPLER_FILTER_FLAG_LINEAR;
@@ -277,7 +277,7 @@ ze_result_t Image::viewCreateExt(Context& context, Device& device, const ze_imag
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "layout %s has no plane %u", theirs.name, extras.plane);
   uint32_t first = extras.has_plane ? extras.plane : 0;
   bool one_plane = mine.n_planes == 1 && (extras.has_plane || theirs.n_planes == 1);
-  // One plane may be cut into elements differently (YUYV as 8_8_8_8), several only in the same way.
+  // A single plane may be viewed with other elements (YUYV as 8_8_8_8); several planes need the same elements.
   if (one_plane ? mine.planes[0].bytes != theirs.planes[first].bytes : extras.has_plane || !mine.same_elements(theirs))
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT, "layout %s cannot view layout %s%s: the elements differ in size",
                 mine.name, theirs.name, extras.has_plane ? "'s plane" : "");

@@ -19,9 +19,9 @@ class Device;
 // The memory behind an image and its views.
 class ImageStorage {
  public:
-  // nullptr, with a text, when the device's memory is spent.
+  // nullptr, with an error text, if the device has too little memory left.
   static std::shared_ptr<ImageStorage> allocate(Device& device, size_t size);
-  // Over memory of the program, which stays the program's.
+  // Uses memory of the program, which keeps its ownership.
   static std::shared_ptr<ImageStorage> borrow(Device& device, void* base, size_t size);
   ~ImageStorage();
 
@@ -59,7 +59,7 @@ class Image : public Object<Image, Kind::Image> {
 
   void set_resident(Device& device, bool resident);
   bool resident(Device& device) const;
-  // An image has room on its own device as long as it lives; on others while it is resident there. False when there is none.
+  // An image is charged to its own device as long as it lives, and to others while it is resident there. False if one has no room.
   bool take_room(Device& device);
   void give_room_back(Device& device);
 

@@ -1,4 +1,4 @@
-// A sampler: how a kernel turns coordinates into values of an image.
+// A sampler: addressing and filtering of image reads.
 #pragma once
 
 #include "../../abi/handle.h"
@@ -15,7 +15,7 @@ class Sampler : public Object<Sampler, Kind::Sampler> {
   static ze_result_t create(Context& context, Device& device, const ze_sampler_desc_t* desc, ze_sampler_handle_t* handle);
   ze_result_t destroy();
 
-  // Checks a descriptor that may come from a pNext chain, where nothing else has looked at it.
+  // Checks a descriptor; one from a pNext chain has not been checked before.
   static ze_result_t read(const ze_sampler_desc_t& desc, SamplerState* state);
 
   const SamplerState& state() const { return state_; }

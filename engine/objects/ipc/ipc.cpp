@@ -39,7 +39,7 @@ struct Nonce {
   bool zero() const { return (word[0] | word[1]) == 0; }
 };
 
-// Takes the same time wherever the difference is.
+// Constant-time comparison.
 bool same(const Nonce& a, const Nonce& b) { return ((a.word[0] ^ b.word[0]) | (a.word[1] ^ b.word[1])) == 0; }
 
 struct Handle {
@@ -100,7 +100,7 @@ class Fd {
   int fd_;
 };
 
-// When the process began, in ticks since boot; 0 when it cannot be read.
+// The start time of the process, in ticks since boot; 0 if it cannot be read.
 uint64_t start_time(int process) {
   Fd file(openat(process, "stat", O_RDONLY | O_CLOEXEC));
   char text[1024];
@@ -113,7 +113,7 @@ uint64_t start_time(int process) {
   return at ? std::strtoull(at, nullptr, 10) : 0;
 }
 
-// Ties a descriptor to its handle: changes with every bit of it, but for the descriptor's number and the payload, which differ
+// A tag that ties a descriptor to its handle: a hash of the handle without the descriptor's number and the payload, which differ
 // between handles of the same bytes.
 uint32_t tag_of(const Handle& handle) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&handle);
@@ -130,7 +130,7 @@ class Exporter {
  public:
   static Exporter& get() {
     static Exporter* exporter = [] {
-      // A child's handles must name the child; the parent's table is not its own.
+      // In a forked child: its handles must name the child, so it gets a table of its own.
       at_fork_child([] {
         Exporter::get().close_inherited();
         new (&Exporter::get()) Exporter;
@@ -249,8 +249,8 @@ class Exporter {
     return handle;
   }
 
-  // In a forked child: the parent's handles are the parent's, and the locks of their descriptors must not outlast them here. What
-  // the parent does meanwhile may be seen in the table, so only what still is such a descriptor is closed.
+  // In a forked child: handles belong to the parent, and their descriptors' locks must not outlive them here. The parent may change
+  // the table meanwhile, so only descriptors that are still valid are closed.
   void close_inherited() {
     for (uint32_t i = 0; table_ && i < used_; ++i) {
       const Entry& entry = table_->entries[i];
@@ -267,7 +267,7 @@ class Exporter {
     void* memory = mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (memory == MAP_FAILED) return false;
 #ifdef F_SEAL_FUTURE_WRITE
-    // Others read the table; only this mapping writes it. Kernels before 5.1 do without.
+    // Others may read the table; only this mapping may write it. Linux before 5.1 lacks this seal.
     fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 #endif
     table_ = static_cast<Table*>(memory);
@@ -352,7 +352,7 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   if (open_carried(kind, handle, import)) return ZE_RESULT_SUCCESS;
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d", handle.pid);
-  // From here on everything goes through `process`, which stays the same process even when the number is given to another.
+  // From here on everything goes through `process`, which stays the same process even if its id is reused.
   Fd process(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!process) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "process %d, which made the handle, has ended", handle.pid);
   struct stat owner;
@@ -365,7 +365,7 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the process that made the handle has ended; process %d is a different one now",
                 handle.pid);
   }
-  // Look before opening: opening a stranger's pipe or terminal could block or do harm.
+  // Check before opening: opening another program's pipe or terminal could block or have effects.
   std::snprintf(path, sizeof path, "fd/%d", handle.table_fd);
   char target[64] = {};
   if (readlinkat(process.get(), path, target, sizeof target - 1) < 0) return refused(handle, "table of handles");
@@ -400,7 +400,7 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   Fd bytes(openat(process.get(), path, O_RDWR | O_CLOEXEC));
   if (!bytes) return refused(handle, "shared memory");
   if (!ipc_lock_bytes(bytes.get(), entry.offset, entry.size)) return refused(handle, "shared memory");
-  // The exporter erases the entry and then looks at the locks, so one of us notices the other.
+  // The exporter erases the entry and then checks the locks, so one of the two notices the other.
   Entry again;
   if (!read_entry(table.get(), handle.index, &again) || !proves(again, handle)) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle was put back or its memory freed while it was being opened");

@@ -1,12 +1,12 @@
-// Handles that another process of the same user can open: 64 bytes, moved there by any means.
+// IPC handles: 64 bytes that another process of the same user can open, however they are sent there.
 //
-// A handle begins with a descriptor of the process that made it. A program may send that along by the kernel's means (SCM_RIGHTS)
-// and put the number it arrived under in its place: the descriptor opens the handle then, for any user and in any namespace, for
-// who has it can map the memory anyway.
+// A handle begins with a descriptor of the process that made it. A program may send that descriptor along (SCM_RIGHTS) and replace
+// the number in the handle by the received one. Then the descriptor opens the handle, for any user and in any namespace: a process
+// that has the descriptor can map the memory anyway.
 //
-// Otherwise the handle opens through a table, which each process that exports keeps in a file in memory. The handle names the
-// process, the table and an entry, and proves by a random number that it was made there; whoever opens it reaches the table through
-// /proc, which the kernel opens to the same user only.
+// Otherwise the handle opens through a table, which each exporting process keeps in a memfd. The handle names the process, the
+// table and an entry, and proves by a nonce that it was made there. The opener reads the table through /proc, which Linux allows
+// only to the same user.
 #pragma once
 
 #include <cstddef>
@@ -39,16 +39,15 @@ ze_result_t ipc_export(IpcKind kind, int fd, uint64_t offset, uint64_t size, con
 
 ze_result_t ipc_open(IpcKind kind, const void* handle, IpcImport* import);
 
-// The descriptor that the handle begins with, which stays whose it is, where it is valid in this process; else a new one, the
-// caller's.
+// The handle's own descriptor, still owned by the handle, if it is valid in this process; otherwise a new one, owned by the caller.
 ze_result_t ipc_descriptor_of(IpcKind kind, const void* handle, int* fd);
 
-// Takes one export back, and with the last one the handle's descriptor. A handle that the free of its memory has revoked already is
-// no error.
+// Revokes one export, and with the last one the handle's descriptor. It is no error if freeing the memory has revoked the handle
+// already.
 ze_result_t ipc_revoke(const void* handle);
 
-// Takes back every export of the bytes at `offset`: they are about to be freed. Events have a file of their own, so all of theirs
-// go.
+// Revokes every export of the bytes at `offset`, which are about to be freed. Events have a file of their own, so all exports of it
+// are revoked.
 void ipc_revoke_fd(int fd, uint64_t offset);
 
 }  // namespace anyzero

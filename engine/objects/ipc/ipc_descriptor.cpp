@@ -19,7 +19,7 @@ namespace {
 constexpr uint32_t kOffsetBits = 40;
 constexpr uint64_t kOffsetMask = (uint64_t{1} << kOffsetBits) - 1;
 
-// Only files in memory that this driver made are called so.
+// The name of memfds of this driver.
 bool is_ours(int fd) {
   char target[32];
   constexpr char kOurs[] = "/memfd:anyzero";

@@ -1,4 +1,4 @@
-// Memory that crosses the border of a process: handles, and the file descriptors behind them.
+// Memory that processes share: handles, and the file descriptors behind them.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ Mutex& export_lock() {
 
 using FileRange = Allocation::FileRange;
 
-// Maps bytes of a file into the process and registers them. Takes over the descriptor, also when it fails.
+// Maps bytes of a file into the process and registers them. Adopts the descriptor, also on failure.
 ze_result_t map_file(std::unique_ptr<Allocation> allocation, const FileRange& range, void** pointer) {
   uint64_t start = range.offset / kPageSize * kPageSize, inside = range.offset - start;
   size_t length = static_cast<size_t>((inside + range.size + kPageSize - 1) / kPageSize * kPageSize);

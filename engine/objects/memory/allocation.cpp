@@ -45,7 +45,8 @@ uint64_t Allocation::next_id() {
 
 std::shared_mutex& Allocations::mutex() {
   static std::shared_mutex* mutex = [] {
-    // A fork must not catch the map half changed. The child's thread is not the one that took the lock, so it gets a new one.
+    // The lock is held across a fork, so that the child sees a consistent map. The child's thread did not take it, so it gets a new
+    // one.
     pthread_atfork([] { Allocations::mutex().lock(); }, [] { Allocations::mutex().unlock(); }, nullptr);
     at_fork_child([] { mutex = new std::shared_mutex; });
     return new std::shared_mutex;

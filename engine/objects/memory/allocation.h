@@ -1,4 +1,4 @@
-// Every allocation that the driver knows, by address: its properties, and how far it reaches.
+// All allocations of the driver, by address, with their properties.
 #pragma once
 
 #include <atomic>
@@ -55,7 +55,7 @@ struct Allocation {
   std::atomic<Caching> caching{Caching::Usual};
   Mutex attributes_mutex;  // guards all below, and `home` and `copies` of shared memory
   std::vector<std::pair<const Device*, uint32_t>> atomic_attributes;
-  const Device* preferred = nullptr;  // where memory advice wants it
+  const Device* preferred = nullptr;  // the preferred location by memory advice
 
   // The bytes of a file that stand for this allocation in another process; fd is -1 while there is no file.
   struct FileRange {
@@ -70,11 +70,11 @@ struct Allocation {
   static uint64_t next_id();
 };
 
-// Threading: any thread. Allocations are looked at under the lock, by a callback; a caller that removes one owns it alone.
+// Threading: any thread. Allocations are read under the lock, by a callback; a caller that removes one owns it alone.
 class Allocations {
  public:
-  // False, and `allocation` stays the caller's, when the range touches one that is there already. Imported system memory gives way
-  // to memory that the system has handed out since: the program must have unmapped it.
+  // False, and the caller keeps `allocation`, if the range overlaps an existing one. Imported system memory is replaced by memory
+  // that the system has handed out since: the program must have unmapped it.
   static bool add(std::unique_ptr<Allocation>& allocation);
 
   // Takes out the allocation that starts at `base`, if `agrees` to it. nullptr otherwise.
@@ -109,7 +109,7 @@ class Allocations {
   static Map& by_base();
 };
 
-// Calls `look(allocation)` when `pointer` lies in one; false when it does not. The callback must be short: it holds a lock.
+// Calls `look(allocation)` if one contains `pointer`; false otherwise. The callback must be short: it holds a lock.
 template <class F>
 bool with_allocation(const void* pointer, F&& look) {
   bool found = false;
@@ -121,14 +121,13 @@ bool with_allocation(const void* pointer, F&& look) {
   return found;
 }
 
-// True where the address lies in memory that was freed lately.
+// True if the address is in recently freed memory.
 bool freed_lately(uintptr_t address);
 
-// For fault reports: in which allocation an address lies, or how far it is from the nearest.
+// For fault reports: the allocation that contains an address, or the distance to the nearest one.
 void describe_address(uintptr_t address, char* text, size_t size);
 
-// Gives back what is behind an allocation that has been taken out: the block, the mapping, the charge, its handles in other
-// processes' hands.
+// Releases the resources of a removed allocation: the block, the mapping, the charge, and its exported handles.
 void discard(std::unique_ptr<Allocation> allocation);
 
 }  // namespace anyzero

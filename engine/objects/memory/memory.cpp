@@ -59,7 +59,7 @@ bool charge(const Request& request, Device** home) {
 }
 
 bool take_block(const Request& request, Backend& backend, Backend::Block* block, Device** home) {
-  // Memory on its way to being free counts as free, if it arrives in time.
+  // Memory whose free is deferred counts as free, if the commands that use it end in time.
   if (!charge(request, home)) {
     bool charged = (sweep_deferred_frees() && charge(request, home)) || (await_deferred_frees() && charge(request, home));
     if (!charged) return false;
@@ -70,8 +70,8 @@ bool take_block(const Request& request, Backend& backend, Backend::Block* block,
   return false;
 }
 
-// Memory that is to be somewhere from the beginning gets its pages at once; others come with the first touch. Kernels before 5.14
-// cannot do that, and it is a hint.
+// Populates the pages of memory with an initial location; other pages come with the first access. Only a hint: Linux before 5.14
+// cannot do it.
 void place(const Request& request, const Backend::Block& block) {
   if (!(request.device_flags & ZE_DEVICE_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT) &&
       !(request.host_flags & ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT))
@@ -94,7 +94,7 @@ ze_result_t allocate(const Request& request, void** pointer) {
   if (ze_result_t r = check_external_types(request.context, request.device, exports, false)) return r;
 
   Request wanted = request;
-  // A process that maps the descriptor may know nothing of offsets: such a block gets a file of its own.
+  // A process that maps the descriptor may not know the offset: such a block gets a file of its own.
   constexpr size_t kOwnFile = size_t{2} << 20;
   if (exports) wanted.alignment = std::max(wanted.alignment, kOwnFile);
   auto allocation = std::make_unique<Allocation>();
@@ -124,14 +124,14 @@ ze_result_t allocate(const Request& request, void** pointer) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Faults one page in as an access would; false when an access would be refused. Kernels before 5.14 cannot tell and agree.
+// Faults one page in; false if an access would be refused. Linux before 5.14 cannot tell, and the answer is true.
 bool reachable(void* page, bool read_only) {
   alignas(kPageSize) static unsigned char probe[kPageSize];
   static const bool able = madvise(probe, kPageSize, MADV_POPULATE_READ) == 0;
   return !able || madvise(page, kPageSize, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0;
 }
 
-// Whole pages of this process, readable and, unless they are to be read only, writable. Changes none of them.
+// True for mapped whole pages that are readable and, unless `read_only`, writable. Changes none of them.
 bool usable(void* base, size_t size, bool read_only) {
   if (msync(base, size, MS_ASYNC) != 0) return false;  // fails on holes and does nothing else
   return reachable(base, read_only) && reachable(static_cast<unsigned char*>(base) + size - kPageSize, read_only);

@@ -1,4 +1,4 @@
-// Host, device and shared memory: allocating, freeing, asking about it and handing it to other processes.
+// Host, device and shared memory: allocation, free, queries and export to other processes.
 #pragma once
 
 #include <functional>
@@ -44,7 +44,7 @@ class Mem {
   static ze_result_t getFileDescriptorFromIpcHandleExp(Context& context, ze_ipc_mem_handle_t handle, uint64_t* descriptor);
 };
 
-// The parameters of an allocation, of whatever kind.
+// The parameters of an allocation of any kind.
 struct Request {
   Context& context;
   Device* device;
@@ -57,26 +57,26 @@ struct Request {
   uint32_t host_flags;
 };
 
-// Memory that a descriptor of the program's holds; the descriptor stays the program's.
+// Imports the memory of a descriptor, which the program keeps.
 ze_result_t import_descriptor(const Request& request, const ze_external_memory_import_fd_t& import, void** pointer);
 // Fills the export structure in a pNext chain of properties, if there is one.
 ze_result_t export_descriptor(Allocation& allocation, void* chain);
-// The specified error when `flags` asks for a kind of descriptor that the device cannot give or take.
+// The specified error if the device cannot export or import the kind of descriptor in `flags`.
 ze_result_t check_external_types(const Context& context, const Device* device, uint32_t flags, bool importing);
 // A handle for, or a descriptor of, bytes that other processes can map.
 ze_result_t export_bytes(const Allocation::FileRange& range, ze_memory_type_t type, uint32_t flags, ze_ipc_mem_handle_t* handle);
 ze_result_t lend_bytes(const Allocation::FileRange& range, uint32_t type, int* fd);
-// Moves the allocation's block to where other processes can map it.
+// Moves the allocation's block into a file that other processes can map.
 ze_result_t make_shareable(Allocation& allocation);
 
-// Frees what waits for commands that have completed since; true when something was freed.
+// Frees memory whose commands have completed since; true if any was freed.
 bool sweep_deferred_frees();
 // The same, but gives commands that are running a moment to complete.
 bool await_deferred_frees();
-// Calls `look` for the allocation around `address` that commands may still use, though it was freed; false when there is none.
+// Calls `look` for a freed allocation around `address` that commands may still use; false if there is none.
 bool with_deferred(uintptr_t address, const std::function<void(const Allocation&)>& look);
 
-// Everything that the context has not freed, once it is being destroyed and its queues have done what they were given.
+// Frees all memory of a context that is being destroyed, once its queues are idle.
 void free_all(Context& context);
 
 }  // namespace anyzero

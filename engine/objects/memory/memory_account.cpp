@@ -42,7 +42,7 @@ bool is_accounted_on(const Allocation& allocation, const Device& device) {
          std::any_of(allocation.copies.begin(), allocation.copies.end(), [&](Device* copy) { return holds(copy, device); });
 }
 
-// Takes the allocation from the card's account; where no other device has it, it goes to the host.
+// Removes the allocation from the card's account; if no other device has it, it is charged to the host.
 void leave_card(Allocation& allocation, const Device& device) {
   std::erase_if(allocation.copies, [&](Device* copy) {
     if (!of_one_card(copy, device)) return false;

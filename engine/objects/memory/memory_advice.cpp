@@ -59,7 +59,7 @@ void prefetch_memory(Device& device, const void* at, size_t bytes) {
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-  // Only a hint: a kernel or a mapping that cannot do it changes nothing.
+  // Only a hint: failure is ignored.
   madvise(reinterpret_cast<void*>(from), to - from, MADV_POPULATE_WRITE);
 }
 

@@ -1,4 +1,4 @@
-// Atomic access attributes: kept and told, and without effect, for every processor access is coherent.
+// Atomic access attributes: stored and returned, without effect, because all accesses of the processor are coherent.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -32,13 +32,13 @@ bool mapped(uintptr_t address) {
   return mincore(reinterpret_cast<void*>(address / page * page), page, &in_core) == 0;
 }
 
-// Memory of the system's allocator, which a device that faults pages in can use as well.
+// Memory of the system's allocator, which a device with on-demand paging can use as well.
 bool system_memory(const Device& device, uintptr_t begin, size_t size) {
   uintptr_t end;
   return device.pages_on_demand() && size && !__builtin_add_overflow(begin, size, &end) && mapped(begin) && mapped(end - 1);
 }
 
-// Calls `use` with the context's allocation that the address lies in, or with nullptr for memory of the system's allocator.
+// Calls `use` with the context's allocation that contains the address, or with nullptr for memory of the system's allocator.
 template <class Use>
 ze_result_t find_memory(const Context& context, const Device& device, const void* pointer, size_t size, Use&& use) {
   if (ze_result_t r = context.require(device)) return r;

@@ -1,4 +1,4 @@
-// Freeing memory: at once, when the commands given so far are done, or later.
+// Frees memory: at once, after the commands submitted so far, or deferred.
 #include <time.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 struct Deferred {
   std::unique_ptr<Allocation> allocation;
-  std::vector<RingPoint> points;  // let go of first: a ring lives in the allocation's context
+  std::vector<RingPoint> points;  // released first: a ring lives in the allocation's context
 };
 
 struct DeferredFrees {
@@ -65,7 +65,7 @@ bool freeable(const Context& context, const Allocation& allocation) {
          allocation.origin != Origin::Module;
 }
 
-// Takes the allocation out for good; empty when the pointer is to stay known, because it was imported more often than freed.
+// Removes the allocation; empty if it stays registered, because it was imported more often than freed.
 struct Taken {
   bool found = false;
   std::unique_ptr<Allocation> allocation;
@@ -82,7 +82,7 @@ Taken take(Context& context, void* pointer) {
   return taken;
 }
 
-// Where the commands submitted so far will have done with the memory. They may have been submitted to any device of the driver.
+// The positions after which no command submitted so far uses the memory. Commands of any device of the driver may use it.
 std::vector<RingPoint> last_uses(Context& context, const MemoryRange& memory, bool thorough) {
   std::vector<RingPoint> points;
   for (Device* device : context.driver().cards())
@@ -91,7 +91,8 @@ std::vector<RingPoint> last_uses(Context& context, const MemoryRange& memory, bo
   return points;
 }
 
-// Defers what `take_out(add)` takes out of Allocations, under one lock: a kernel that looks for memory finds it here or there.
+// Moves the allocations that `take_out(add)` removes to the deferred frees, under one lock: a lookup finds memory in one of the
+// two.
 template <class F>
 void defer(F&& take_out) {
   DeferredFrees& frees = deferred();
@@ -110,7 +111,7 @@ bool sweep_deferred_frees() {
   std::vector<Deferred> done;
   {
     auto waiting = frees.waiting.open();
-    // A few at a time, in turn: a sweep stays short however many are waiting.
+    // A few at a time, in turn: a sweep stays short however many are deferred.
     constexpr size_t kLooks = 64;
     for (size_t looks = std::min(kLooks, waiting->size()); looks > 0; --looks) {
       if (frees.next >= waiting->size()) frees.next = 0;
@@ -139,7 +140,7 @@ bool with_deferred(uintptr_t address, const std::function<void(const Allocation&
 }
 
 bool await_deferred_frees() {
-  // Not for ever: a command may be waiting for an event that the caller signals after this allocation.
+  // With a timeout: a command may wait for an event that the caller signals after this allocation.
   constexpr int kLooks = 2000;
   constexpr timespec kPause = {0, 500'000};
   GilPause pause;

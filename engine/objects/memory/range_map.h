@@ -26,7 +26,7 @@ class RangeMap {
     if (begin >= end) return;
     const T behind = at(end);
     changes_.erase(changes_.lower_bound(begin), changes_.upper_bound(end));
-    // Only where it changes, so that a run has one entry, however often it was set piece by piece.
+    // Entries only where the value changes, so that a run has one entry, however it was set.
     if (begin == 0 || at(begin - 1) != value) changes_[begin] = value;
     if (behind != value) changes_[end] = behind;
   }

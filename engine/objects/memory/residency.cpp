@@ -23,7 +23,7 @@ uint64_t bit(const Device& device) { return uint64_t{1} << device.index(); }
 // A root device's residency holds for its tiles.
 uint64_t bits_above(const Device& device) { return bit(device) | bit(device.root()); }
 
-// Asks `stop` about each address among the arguments, until it says true; false when it never does.
+// Calls `stop` with each address among the arguments until it returns true; false if it never does.
 template <class F>
 bool any_argument(const Launch& launch, F&& stop) {
   for (const Argument& argument : launch.code->facts().arguments) {
@@ -160,7 +160,7 @@ ze_result_t Context::makeMemoryResident(Device& device, void* pointer, size_t si
   auto make = [&] {
     missing = 0;
     return change_residency(*this, pointer, size, [&](Allocation& allocation) {
-      // Resident first: from then on it gives way to nothing.
+      // Made resident first: from then on it is not moved away for others.
       const bool fresh = !(allocation.resident.fetch_or(bit(device)) & bit(device));
       if (move_to(allocation, device)) {
         if (fresh) made.push_back(allocation.id);

@@ -39,7 +39,7 @@ struct Reservation {
   uintptr_t end;
   Ref<Context> context;
   std::map<uintptr_t, Mapping> mappings;
-  // As the program set it, also for pages that nothing is mapped to: those cannot be accessed whatever it says.
+  // The access that the program set, also for pages without a mapping, which cannot be accessed in any case.
   RangeMap<ze_memory_access_attribute_t> access{ZE_MEMORY_ACCESS_ATTRIBUTE_NONE};
 };
 
@@ -47,7 +47,7 @@ struct Reservations {
   Mutex mutex;
   std::map<uintptr_t, Reservation> by_base;
 
-  // The one that holds the whole range.
+  // The reservation that contains the whole range.
   std::map<uintptr_t, Reservation>::iterator find(uintptr_t begin, uintptr_t end) {
     auto next = by_base.upper_bound(begin);
     if (next == by_base.begin() || std::prev(next)->second.end < end || end < begin) return by_base.end();
@@ -86,7 +86,7 @@ ze_result_t look_up(const Context& context, const void* pointer, size_t size, Re
   return ZE_RESULT_SUCCESS;
 }
 
-// So that queries about the address find it.
+// Registers the mapping, so that queries about its addresses find it.
 bool enlist(uintptr_t begin, const Mapping& mapping) {
   auto allocation = std::make_unique<Allocation>();
   allocation->base = begin;

@@ -1,4 +1,4 @@
-// Address space and memory apart from each other: reservations, physical memory objects, and the mappings between them.
+// Virtual memory: reservations of address space, physical memory objects, and the mappings between them.
 #pragma once
 
 #include <atomic>

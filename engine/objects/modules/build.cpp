@@ -34,7 +34,7 @@ Recent<Build>& recent_builds() {
 
 BuildKey::BuildKey(const BuildRequest& request) {
   ByteWriter bytes;
-  size_t size = 256;  // of what is not counted
+  size_t size = 256;  // an estimate of fields that are not counted
   for (const ModuleInput& input : request.inputs) size += input.data.size() + input.flags.size();
   bytes.reserve(size);
   for (char* const* each = environ; each && *each; ++each) {

@@ -1,4 +1,4 @@
-// What the planner made of a module's inputs, and the code that was loaded of it.
+// The result of a module's build by the planner, and the code that was loaded from it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace anyzero {
 
 class Reply;
 
-// Modules that are made from the same inputs share one, where nothing tells them apart: neither variables, whose memory each has
-// for itself, nor anything to link. Threading: immutable but for the codes, once it is read.
+// Modules with the same inputs share a build if they have neither variables, whose memory is per module, nor symbols to link.
+// Threading: immutable once it is read, except for the codes.
 struct Build {
   struct Variable {
     uint64_t offset;
@@ -35,23 +35,23 @@ struct Build {
   Build& operator=(const Build&) = delete;
   ~Build();
 
-  // The planner's reply; takes device memory for the variables.
+  // Reads the planner's reply, and allocates device memory for the variables.
   ze_result_t read(Context& context, Device& device, Reply& reply);
 
   std::shared_ptr<Plan> plan;
-  std::shared_ptr<const std::string> request;  // that it was made from; nullptr where it is too long to be kept
+  std::shared_ptr<const std::string> request;  // the request of the build; nullptr if it is too long to be kept
   std::vector<std::string> kernels;
   std::vector<std::string> functions;
   std::map<std::string, Variable, std::less<>> variables;
   std::vector<std::string> imports;
   uint32_t property_flags = 0;
   std::string log;
-  bool shareable = false;  // says the planner
+  bool shareable = false;  // by the planner
 
   Guarded<Codes> codes;
 };
 
-// Everything that a build depends on: the variables that the planner may go by, and the request.
+// The key of a build: the environment variables that the planner reads, and the request.
 class BuildKey {
  public:
   explicit BuildKey(const BuildRequest& request);
@@ -61,10 +61,10 @@ class BuildKey {
 
  private:
   std::string bytes_;
-  size_t request_;  // where it begins
+  size_t request_;  // its offset
 };
 
-// The builds of this process that were used last, by their keys.
+// The most recently used builds of this process, by their keys.
 Recent<Build>& recent_builds();
 
 }  // namespace anyzero

@@ -35,7 +35,7 @@ ze_result_t Kernel::destroy() {
   return ZE_RESULT_SUCCESS;
 }
 
-// Local memory lies in the same caches as all other memory: a group that prefers it gets more of it. For launches from now on.
+// Local memory is in the same caches as all other memory: a group that prefers it gets more of it, in later launches.
 ze_result_t Kernel::setCacheConfig(ze_cache_config_flags_t flags) {
   cache_config_ = flags;
   return ZE_RESULT_SUCCESS;
@@ -85,7 +85,7 @@ ze_result_t Kernel::suggestGroupSize(uint32_t global_x, uint32_t global_y, uint3
     *z = facts.required_group[2];
     return ZE_RESULT_SUCCESS;
   }
-  constexpr uint32_t kPlenty = 256;  // enough to spread a group's own costs thin; more only means fewer groups to share out
+  constexpr uint32_t kPlenty = 256;  // enough to amortize the cost of a group; larger groups only mean fewer groups to distribute
   const uint32_t most = std::min(most_items(facts, module_->device()), kPlenty);
   *x = divisor(global_x, most, facts.lanes);
   *y = divisor(global_y, most / *x, 1);
@@ -163,8 +163,8 @@ ze_result_t Kernel::getProperties(ze_kernel_properties_t* properties) {
   properties->requiredGroupSizeZ = facts.required_group[2];
   properties->requiredNumSubGroups = facts.required_sub_groups;
   properties->requiredSubgroupSize = facts.required_sub_group_size;
-  // Where nothing asks for sub-groups, the lanes are as many as is fast, which need not be a size that the device lists.
-  // A sub-group of a required size may run as several vectors.
+  // A kernel without sub-groups has the fastest number of lanes, which need not be a sub-group size of the device. A sub-group of a
+  // required size may run as several vectors.
   const uint32_t asked = (facts.flags & KernelFlag::kSubGroups) ? facts.lanes : std::clamp(facts.lanes, 8u, 32u);
   const uint32_t sub_group = facts.required_sub_group_size ? facts.required_sub_group_size : asked;
   properties->maxSubgroupSize = sub_group;
@@ -211,7 +211,7 @@ ze_result_t Kernel::getAllocationPropertiesExp(uint32_t* count, ze_kernel_alloca
 }
 
 size_t Kernel::launch_bytes() const {
-  // The packet is a multiple of 8; more than that the block of arguments finds inside.
+  // The packet's size is a multiple of 8; a larger alignment of the arguments is made inside.
   const size_t slack = code_->facts().args_alignment - 8;
   const size_t bytes = sizeof(Launch) + (images_.size() + samplers_.size()) * sizeof(void*) + args_.size() + slack;
   return (bytes + 7) / 8 * 8;

@@ -11,7 +11,7 @@
 
 namespace anyzero {
 
-// Threading: queries from any thread; whatever changes it from one at a time. An append takes a copy of it.
+// Threading: queries from any thread; changes from one thread at a time. An append copies its state.
 class Kernel : public Object<Kernel, Kind::Kernel> {
  public:
   static ze_result_t create(Module& module, const ze_kernel_desc_t* desc, ze_kernel_handle_t* handle);
@@ -45,12 +45,12 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   const uint32_t* group_size() const { return group_size_; }
   const uint32_t* global_offset() const { return global_offset_; }
 
-  // Bytes that a launch of this kernel takes in a packet, and the launch itself, written there. Takes hold of nothing.
+  // The size of a launch of this kernel in a packet, and the function that writes it there. Acquires nothing.
   size_t launch_bytes() const;
   void write_launch(Launch* to, const ze_group_count_t& count, uint32_t flags) const;
-  // Local memory of one group: what the code has itself and what its arguments ask for.
+  // Local memory of one group: the code's own, and that of its arguments.
   uint64_t local_bytes() const { return local_bytes_; }
-  // The arguments as they are now: the block, and what the arguments of those kinds stand for.
+  // The current arguments: the block, and the images and samplers.
   const unsigned char* args() const { return args_.data(); }
   const std::vector<Ref<Image>>& images() const { return images_; }
   const std::vector<Ref<Sampler>>& samplers() const { return samplers_; }
@@ -73,22 +73,22 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   std::vector<Ref<Sampler>> samplers_;
 };
 
-// Functions that kernels share with launches that are already in a packet.
+// Functions for kernels and for recorded launches alike.
 
-// The specified error when a group of that size cannot run the code on the device.
+// The specified error if a group of that size cannot run the code on the device.
 ze_result_t check_group_size(const KernelFacts& facts, const Device& device, uint32_t x, uint32_t y, uint32_t z);
 // The most work-items a group may have.
 uint32_t most_items(const KernelFacts& facts, const Device& device);
-// The specified error when there is no such argument, or it has another size and `settings.strict` holds.
+// The specified error if there is no such argument, or if it has another size and `settings.strict` is set.
 ze_result_t check_argument(const KernelFacts& facts, uint32_t index, size_t size);
 // Copies a value or an address into a block of arguments: the low bytes of a larger value, a smaller one followed by zeros. Null
 // means zeros.
 void write_argument(const Argument& argument, size_t size, const void* value, unsigned char* args);
-// Writes the address of what a handle stands for; the specified error when it is neither null nor alive.
+// Writes the address of a handle's object; the specified error if the handle is neither null nor alive.
 ze_result_t write_image(uint32_t index, const Argument& argument, const void* value, unsigned char* args, Image** image);
 ze_result_t write_sampler(uint32_t index, const Argument& argument, const void* value, unsigned char* args, Sampler** sampler);
-// Gives every local argument its place behind the code's own local memory and returns where all of it ends. Without a block it only
-// reckons.
+// Assigns every local argument its offset behind the code's own local memory, and returns the total size. Without a block it only
+// computes the size.
 uint64_t place_locals(const KernelFacts& facts, const uint32_t* sizes, unsigned char* args);
 
 }  // namespace anyzero

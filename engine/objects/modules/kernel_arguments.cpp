@@ -1,4 +1,4 @@
-// Arguments and group sizes: what a kernel and a launch that is already in a packet agree on.
+// Arguments and group sizes, for kernels and for recorded launches.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -22,7 +22,7 @@ const ze_device_compute_properties_t& limits_of(const Device& device) {
   return found ? *found : none;
 }
 
-// The object behind a handle that may be null; nullptr, with the handle left, when it is not alive.
+// The object of a handle that may be null; the specified error if it is not alive.
 template <class T>
 ze_result_t read_handle(const char* what, uint32_t index, const void* value, T** object) {
   void* handle = nullptr;
@@ -72,7 +72,7 @@ ze_result_t check_argument(const KernelFacts& facts, uint32_t index, size_t size
                 "argument %u%s of kernel %s: %zu bytes of local memory, and no device has more than %zu", index,
                 in_brackets(argument).c_str(), facts.name.c_str(), size, kLargestLocal);
   }
-  // Clients pass 8 bytes for an int and 4 for a size_t, and hardware drivers copy what the argument has room for.
+  // Clients pass 8 bytes for an int and 4 for a size_t, and hardware drivers copy as many as the argument has.
   const bool fits = size == argument.size || !settings.strict;
   if (!fits)
     return fail(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE, "argument %u%s of kernel %s: %zu bytes given, %u expected", index,
@@ -81,7 +81,7 @@ ze_result_t check_argument(const KernelFacts& facts, uint32_t index, size_t size
 }
 
 void write_argument(const Argument& argument, size_t size, const void* value, unsigned char* args) {
-  // No part of an address is an address, so a pointer is read whole, whatever size was given.
+  // A pointer is always read whole, whatever size was given.
   const size_t given = !value ? 0 : argument.pointer() ? argument.size : std::min<size_t>(size, argument.size);
   if (given) std::memcpy(args + argument.offset, value, given);
   if (given < argument.size) std::memset(args + argument.offset + given, 0, argument.size - given);

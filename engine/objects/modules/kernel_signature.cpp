@@ -1,5 +1,5 @@
-// What a kernel's arguments are: the specification has no function for it, Intel's drivers have two beyond it. And how far its code
-// has come.
+// Queries of a kernel's arguments, which the specification lacks and Intel's drivers have as extensions; and of the stage of its
+// code.
 #include <cstring>
 #include <string>
 
@@ -28,7 +28,7 @@ ze_result_t get_argument_type(ze_kernel_handle_t handle, uint32_t index, uint32_
   return kernel->argument_type(index, size, text);
 }
 
-// For launches with the kernel's group size. 0: its code is the best there is; 1: better code may follow; 2: it has come.
+// For launches with the kernel's group size. 0: the code is final; 1: better code may follow; 2: better code has replaced it.
 ze_result_t get_stage(ze_kernel_handle_t handle, uint32_t* stage) {
   Kernel* kernel = checked<Kernel>(handle);
   if (!kernel) return bad_kernel("zexKernelGetStage", handle);

@@ -19,14 +19,14 @@ void hand_out(const std::string& text, ze_module_build_log_handle_t* log) {
   if (log) *log = handle_of<ze_module_build_log_handle_t>(ModuleBuildLog::make(text));
 }
 
-// Hands out the log where one was asked for, and returns the outcome with the log's beginning as this thread's error text.
+// Returns the log if the caller wants it, and the result with the beginning of the log as this thread's error text.
 ze_result_t conclude(const char* what, const Reply& reply, ze_module_build_log_handle_t* log) {
   hand_out(reply.log, log);
   if (reply.status == ZE_RESULT_SUCCESS) return reply.status;
   return fail(reply.status, "%s: %s", what, reply.log.c_str());
 }
 
-// Something that a module is made from; the caller's memory.
+// An input of a module, in the caller's memory.
 struct Input {
   std::string_view bytes;
   std::string flags;
@@ -62,7 +62,7 @@ ze_result_t gather_inputs(const ze_module_desc_t& desc, std::vector<Input>* inpu
   return ZE_RESULT_SUCCESS;
 }
 
-// The size of a value in bytes, by the constant's number; only types inside of the module tell.
+// The sizes of specialization constants in bytes, by number; only the module's types have them.
 using ConstantSizes = std::map<uint32_t, uint32_t>;
 
 using Sizes = std::vector<ConstantSizes>;
@@ -78,7 +78,7 @@ Sizes constant_sizes(const std::vector<Input>& inputs) {
   Reply reply;
   ask_planner("constants", asked, &reply);
   ConstantsReply found;
-  // Whatever keeps the planner from replying keeps it from building, and there it is told.
+  // An error of the planner here would occur in the build as well, which reports it.
   if (reply.status != ZE_RESULT_SUCCESS || !reply.read(&found) || found.modules.size() != sizes.size()) return sizes;
   for (size_t i = 0; i < sizes.size(); ++i)
     for (const ConstantSize& each : found.modules[i].sizes) sizes[i][each.number] = each.size;
@@ -152,7 +152,7 @@ ze_result_t Module::dynamicLink(uint32_t count, Module* const* modules, ze_modul
   Reply reply;
   ask_planner("link", encoded(request), &reply);
   if (ze_result_t r = conclude("the modules cannot be linked", reply, log)) return r;
-  // Code takes what it needs from all of these, also where one of them was linked with others before.
+  // Code uses variables of all linked modules, also of those that one of them was linked with before.
   std::vector<std::shared_ptr<Plan>> reached;
   for (uint32_t i = 0; i < count; ++i) {
     std::vector<std::shared_ptr<Plan>> more = modules[i]->reach();
@@ -262,7 +262,7 @@ ze_result_t Module::compile(const std::string& name, CodeKind kind, bool soon, C
   ask_planner("compile", encoded(CompileRequest{build_->plan->id(), name, static_cast<uint32_t>(kind), soon}), &reply, name);
   if (reply.status != ZE_RESULT_SUCCESS) return fail(reply.status, "%s cannot be compiled: %s", name.c_str(), reply.log.c_str());
   CompileReply made;
-  reply.read(&made);  // no container is what a damaged reply holds, and it is refused as one
+  reply.read(&made);  // a damaged reply has an empty container, which is refused
   auto linked = [&](uint64_t id, GlobalBlock* block) {
     for (const auto& plan : reach())
       if (plan->id() == id) {

@@ -14,7 +14,7 @@
 
 namespace anyzero {
 
-// Threading: any thread. Code is compiled when it is first asked for, and kept.
+// Threading: any thread. Code is compiled on first use, and kept.
 class Module : public Object<Module, Kind::Module> {
  public:
   static ze_result_t create(Context& context, Device& device, const ze_module_desc_t* desc, ze_module_handle_t* handle,
@@ -39,26 +39,26 @@ class Module : public Object<Module, Kind::Module> {
   using CodeKind = anyzero::CodeKind;
   // The code of a kernel or a callable function; the module holds it as long as it lives.
   ze_result_t code(const std::string& name, CodeKind kind, Code** code);
-  // Waits for the better code of a kernel that has begun without it.
+  // Waits for the final code of a kernel.
   void complete(Code& code);
 
   Module(Context& context, Device& device, std::shared_ptr<Build> build)
       : context_(&context), device_(device), build_(std::move(build)) {}
 
  private:
-  // `soon` allows code that is ready sooner and not as good.
+  // `soon` allows first-stage code.
   ze_result_t compile(const std::string& name, CodeKind kind, bool soon, Code** code);
-  // Everything whose variables its code may reach: its own plan and what it is linked with, directly or through others.
+  // The plans whose variables its code may use: its own, and those of modules that it is linked with, directly or indirectly.
   std::vector<std::shared_ptr<Plan>> reach();
 
   Ref<Context> context_;
   Device& device_;
-  std::shared_ptr<Build> build_;  // perhaps other modules' as well
+  std::shared_ptr<Build> build_;  // may be shared with other modules
 
   Mutex links_mutex_;
   std::vector<std::shared_ptr<Plan>> links_;  // also those that its links had when it was linked; none before
 
-  // Asks the planner for the module in a form that is handed out in two calls: first the size, then the bytes.
+  // Requests another form of the module from the planner, which the program gets in two calls: first the size, then the bytes.
   ze_result_t whole(const char* what, Guarded<std::string>& kept, size_t* size, uint8_t* to);
 
   Guarded<std::string> native_, debug_info_;  // between those two calls; they never change

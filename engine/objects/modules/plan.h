@@ -12,8 +12,8 @@ namespace anyzero {
 
 struct BuildReply;
 
-// A module's plan: its number with the planner, and the memory of its program-scope variables. Code that was made of it keeps it,
-// and so do the modules that are linked with it. Threading: immutable once its variables are placed.
+// Code that was compiled from it holds it, and so do modules that are linked with it. Threading: immutable once its variables are
+// allocated.
 class Plan {
  public:
   explicit Plan(uint64_t id) : id_(id) {}
@@ -24,7 +24,7 @@ class Plan {
   uint64_t id() const { return id_; }
   uintptr_t variables() const { return variables_; }
 
-  // Takes device memory for the variables and fills it.
+  // Allocates and initializes device memory for the variables.
   ze_result_t place_variables(Context& context, Device& device, const BuildReply& build);
 
  private:

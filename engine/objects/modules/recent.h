@@ -1,4 +1,4 @@
-// Replies that were used last, by the request, so that the same request need not go to the planner again.
+// A cache of the planner's replies by request: the most recently used ones.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace anyzero {
 
-// Bounded in number and in bytes of the requests. Threading: any thread; a forked child begins anew.
+// Limited in number and in bytes of the requests. Threading: any thread; a forked child begins with an empty cache.
 template <class T>
 class Recent {
  public:
   static constexpr size_t kMost = 64;
   static constexpr size_t kMostBytes = 8 << 20;
 
-  // nullptr where it is not known, or not any more.
+  // nullptr if it is not cached.
   std::shared_ptr<T> find(std::string_view request) {
     const size_t hash = std::hash<std::string_view>{}(request);
     Entry found{};

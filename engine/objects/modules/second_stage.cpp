@@ -15,17 +15,17 @@ namespace anyzero {
 
 namespace {
 
-// In a row. Any process can be killed; where none answers, there is none to be had.
+// Failures in a row after which compilation in another process is given up.
 constinit std::atomic<uint32_t> failures{0};
 
 struct Thread {
   bool runs = false;
 };
 
-// What waits in the parent's line is the parent's to improve, and its thread is not here.
+// In a forked child: the queue belongs to the parent, whose thread does not exist here.
 const bool watching_forks = (at_fork_child([] { improvement_line().forget(); }), true);
 
-// True when there is nothing left to try.
+// True if no attempt is left.
 bool improve(Code& code, Improvement& improvement) {
   Reply reply;
   const uint64_t group = improvement.group.load(std::memory_order_relaxed);
@@ -45,7 +45,7 @@ bool improve(Code& code, Improvement& improvement) {
   return true;
 }
 
-// No caller waits for this thread, and it holds no lock while it waits: a program that ends need not know of it.
+// No caller waits for this thread, and it holds no lock while it waits, so a program may exit at any time.
 void* run(void*) {
   for (;;) {
     Improvement& improvement = *improvement_line().take();
@@ -56,7 +56,7 @@ void* run(void*) {
         improvement.asked.store(false, std::memory_order_relaxed);
       }
     } catch (const std::bad_alloc&) {
-      // The kernel goes on with the code it has.
+      // The kernel keeps its current code.
     }
     code->release();
   }

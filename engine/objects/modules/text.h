@@ -1,4 +1,4 @@
-// Handing out bytes and texts: in two calls, first the size, then as much as fits; or into a field of a structure.
+// Returns bytes and texts to programs: in two calls, first the size, then as much as fits; or in a field of a structure.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ ze_result_t copy_out(const void* bytes, size_t available, Size* size, To* to) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Cut where it must be, and ended by a zero.
+// Truncated if necessary, and zero-terminated.
 template <size_t N>
 void put_text(char (&to)[N], const std::string& from) {
   const size_t size = std::min(from.size(), N - 1);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kTimed = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP;
 
-// What travels with an exported counting event: the others wait for what had been promised by then.
+// The payload of an exported counting event: other processes wait for the value that was promised at the export.
 struct CounterPayload {
   uint64_t promised;
   uint32_t counter_flags;
@@ -51,8 +51,8 @@ Event::~Event() {
   if (counts_ && point_.ring) point_.ring->release();
 }
 
-// The place in the pool is free with the handle: packets that still hold the event have signalled it, or were never to be waited
-// for.
+// The slot in the pool is free once the handle is destroyed: packets that still hold the event have signalled it, or nothing waits
+// for them.
 void Event::die() {
   Ref<EventPool> pool = pool_;
   const uint32_t index = index_;
@@ -138,7 +138,7 @@ ze_result_t Event::hostSignal() {
 }
 
 ze_result_t Event::hostReset() {
-  // Programs reset reused events without asking what kind they are; a counting event is re-armed by its next signal anyway.
+  // Programs reset reused events of any kind; a counting event is re-armed by its next signal anyway.
   if (!counts_) signal_->reset();
   return ZE_RESULT_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// An event: one signal, binary or counting, and what it remembers of time.
+// An event: one signal, binary or counting, with timestamps.
 #pragma once
 
 #include <atomic>
@@ -39,36 +39,36 @@ class Event : public Object<Event, Kind::Event> {
   ze_result_t counterBasedCloseIpcHandle();
   ze_result_t counterBasedGetDeviceAddress(uint64_t* completion_value, uint64_t* device_address);
 
-  // An event that counts as the signal at the start of a file does, which anybody may raise. Takes over the descriptor.
+  // An event that uses the signal at the start of a file, which other processes may raise. Adopts the descriptor.
   static Ref<Event> counting_over(Context& context, int fd);
 
   Signal& signal() const { return *signal_; }
   Context& context() const { return pool_->context(); }
   Driver& driver() const { return context().driver(); }
   const EventPool& pool() const { return *pool_; }
-  // Whether other processes may signal it.
+  // True if other processes may signal it.
   bool shared() const { return shared_ || imported_ || (pool_->flags() & ZE_EVENT_POOL_FLAG_IPC); }
   uint32_t signal_scope() const { return signal_scope_; }
   bool timed() const { return timed_; }
   bool counts() const { return counts_; }
-  // The capture that recorded a signal of this event, while it goes on.
+  // The active capture that recorded a signal of this event.
   Capture* capture() const { return capture_.load(std::memory_order_acquire); }
   // A counting event that a graph uses for itself alone: nothing outside sees its signals.
   bool internal_to_graphs() const { return counts_ && !(counter_flags_ & ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL); }
 
-  // The point that a counting event stands for now, its ring held; no ring where nothing signals it.
+  // The current position of a counting event, with a reference to its ring; no ring if nothing signals it.
   Point counting_point() { return counts_ && !imported_ ? point() : Point{}; }
 
-  // The wait of a command appended now, held: this event, or the point that a counting one stands for.
+  // The wait of a command that is appended now, with a reference: this event, or the current position of a counting one.
   WaitFor wait_from_now();
-  // The wait of a recorded command, held: resolved anew in each execution.
+  // The wait of a recorded command, with a reference: each execution resolves it.
   WaitFor wait_when_executed() {
     retain();
     return {this, {}};
   }
 
-  // A command that signals this event is the `position`th of `ring`. A counting event stands for that point from now on. For a
-  // binary one it is only a hint where its waiters can help; the ring may be gone when they look.
+  // The command at `position` of `ring` signals this event. That is the new position of a counting event. For a binary one it is
+  // only a hint where waiting threads can help; the ring may be destroyed by then.
   void track(Ring& ring, uint64_t position) {
     if (counts_) return move_to(ring, position);
     // A thread that reads the hint meanwhile finds no ring, see hint(): a lock would cost every command that signals.
@@ -88,7 +88,7 @@ class Event : public Object<Event, Kind::Event> {
     }
   }
 
-  // The command that should have signalled this event will never run. Of a counting event the ring itself tells.
+  // The command that should have signalled this event will never run. For a counting event, the ring itself fails.
   void forsake() {
     if (!counts_ || shared_) signal_->fail();
   }
@@ -101,12 +101,12 @@ class Event : public Object<Event, Kind::Event> {
  private:
   friend class Capture;
   void die();
-  // The point and a hold on its ring; no ring when there is none, or it is gone.
+  // The position, with a reference to its ring; no ring if there is none, or it is destroyed.
   Point point();
-  // The same of a binary event, as it was stored last; its ring may be gone, and is not held.
+  // The last hint of a binary event; its ring may be destroyed, and is not held.
   Point hint();
   void move_to(Ring& ring, uint64_t position);
-  // DEVICE_LOST, with what is known of the loss as this thread's error text.
+  // DEVICE_LOST, with the report of the loss as this thread's error text.
   ze_result_t tell_failed() const;
   void stamp(uint64_t start);
   ze_result_t refuse_counting(const char* what) const;
@@ -130,7 +130,7 @@ class Event : public Object<Event, Kind::Event> {
   std::atomic<Capture*> capture_{nullptr};
 };
 
-// True for waits of recorded packets whose target each execution finds anew.
+// True for waits of recorded packets whose target each execution resolves.
 inline bool settled_at_execution(const WaitFor& recorded) {
   return recorded.event ? recorded.event->counts() : GraphPlace::is_awaited_by(recorded);
 }

@@ -1,4 +1,4 @@
-// Pools: the memory behind events, which other processes may map.
+// Event pools: the memory of events, which other processes may map.
 #pragma once
 
 #include <atomic>
@@ -29,13 +29,12 @@ class EventPool : public Object<EventPool, Kind::EventPool> {
   bool counts() const { return counts_; }
   int fd() const { return fd_; }
 
-  // The signal at `index` of a pool that processes share; another may have signalled it already. nullptr in other pools, where each
-  // event has a signal of its own, which nothing in flight for an event before it can touch.
+  // The signal at `index` of a shared pool; another process may have signalled it already. nullptr in other pools, where each event
+  // has a signal of its own, so that pending commands of an earlier event at that index cannot change it.
   Signal* take(uint32_t index);
   void give_back(uint32_t index);
 
-  // A shared pool's signals lie in a file in memory: a new one, or (fd >= 0) another process's, whose descriptor the pool then
-  // owns.
+  // A shared pool's signals are in a memfd: a new one, or (fd >= 0) another process's, whose descriptor the pool adopts.
   EventPool(Context& context, uint32_t flags, uint32_t count, bool counts, int fd = -1);
   ~EventPool();
 

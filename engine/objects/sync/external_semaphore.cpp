@@ -24,7 +24,7 @@ bool is_eventfd(int fd) {
   return descriptor_target(fd, target, sizeof target) && std::strcmp(target, "anon_inode:[eventfd]") == 0;
 }
 
-// A file in memory that holds a signal and that cannot be truncated meanwhile.
+// True for a memfd that holds a signal and cannot be truncated.
 bool holds_signal(int fd) {
   struct stat file;
   if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size < static_cast<off_t>(sizeof(Signal))) return false;
@@ -123,8 +123,8 @@ ze_result_t CommandList::appendSignalExternalSemaphoreExt(uint32_t count, Extern
                                         });
 }
 
-// A timeline is waited for as an event of another process is. For an eventfd a first command, in its place among the others, has
-// the descriptor watched; a second one waits for what that brings.
+// A wait for a timeline is like a wait for another process's event. For an eventfd, a first command, in its order, starts to watch
+// the descriptor; a second one waits for the event that this signals.
 ze_result_t CommandList::appendWaitExternalSemaphoreExt(uint32_t count, ExternalSemaphore* const* semaphores,
                                                         ze_external_semaphore_wait_params_ext_t* params, Event* signal, uint32_t n,
                                                         Event* const* waits) {

@@ -1,4 +1,4 @@
-// Semaphores that a program made outside of the driver, and other processes share: an eventfd, or a number in memory.
+// External semaphores, which programs create outside of the driver and share between processes: an eventfd, or a number in memory.
 #pragma once
 
 #include "../../abi/handle.h"
@@ -13,7 +13,7 @@ class EventPool;
 // Threading: any thread of any process.
 class ExternalSemaphore : public Object<ExternalSemaphore, Kind::ExternalSemaphore> {
  public:
-  // Binary: an eventfd. A signal adds one; a wait ends by reading it, which takes one or all as the eventfd was made.
+  // Binary: an eventfd. A signal adds one; a wait ends by reading it, which takes one or all, as the eventfd was created.
   // Timeline: a file in memory that begins with a Signal. Its value only grows; a wait ends when it has reached the value asked
   // for.
   enum class Type { Binary, Timeline };
@@ -24,13 +24,13 @@ class ExternalSemaphore : public Object<ExternalSemaphore, Kind::ExternalSemapho
   Type type() const { return type_; }
   int fd() const { return fd_; }
   Device& device() const { return device_; }
-  // Waits for a timeline use an event that counts as the semaphore does.
+  // Waits for a timeline use an event with the semaphore's counter.
   Event& timeline() const { return *timeline_; }
 
-  // Neither blocks nor fails: a semaphore that is full stays so.
+  // Neither blocks nor fails: a full semaphore stays full.
   void signal(uint64_t value);
 
-  // Takes over the descriptor.
+  // Adopts the descriptor.
   ExternalSemaphore(Device& device, Type type, int fd, Ref<Event> timeline);
   ~ExternalSemaphore();
 

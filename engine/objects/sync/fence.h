@@ -1,4 +1,4 @@
-// A fence: tells the host that a queue has come so far.
+// A fence: tells the host that a queue has completed a submission.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class Fence : public Object<Fence, Kind::Fence> {
   ze_result_t reset();
 
   Signal& signal() { return signal_; }
-  // A ring of the queue signals this fence with its `position`th command: so far its waiters help.
+  // The command at `position` of a ring signals this fence: waiting threads help up to it.
   void comes_at(Ring& ring, uint64_t position) {
     ring_.store(&ring, std::memory_order_relaxed);
     position_.store(position, std::memory_order_relaxed);
