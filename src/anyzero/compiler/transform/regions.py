@@ -26,6 +26,8 @@ class Region:
     start: Block
     blocks: list[Block]
     """In the order of their numbers."""
+    descending: bool = False
+    """Do the vectors of a group run from the last to the first?"""
 
 
 def split(body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
