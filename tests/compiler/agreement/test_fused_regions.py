@@ -112,6 +112,15 @@ def in_global_memory(out: az.ptr[az.i32], data: az.ptr[az.i32]) -> None:
 
 
 @az.kernel(group=N)
+def in_one_step(out: az.ptr[az.i32], data: az.ptr[az.i32]) -> None:
+    at = az.global_id(0)
+    other = data[at - 3] if az.local_id(0) >= 3 else 7
+    az.barrier()
+    data[at] += other * 3
+    out[at] = other
+
+
+@az.kernel(group=N)
 def between_buffers(out: az.ptr[az.i32], data: az.ptr[az.i32]) -> None:
     i = az.local_id(0)
     at = az.global_id(0)
@@ -144,10 +153,13 @@ FUSED = {
     every_other: None,
     in_two_arrays: UP,
     in_global_memory: DOWN,
+    in_one_step: None,
     between_buffers: None,
     with_an_atomic: None,
 }
 """The order in which vectors run the fused regions; None where none may be fused."""
+BARRIERS = {in_global_memory: 2, in_one_step: 1, between_buffers: 2}
+"""Three in the others."""
 
 
 def _compiled(kernel: Any, options: Options) -> tuple[CompiledKernel, int, bool]:
@@ -174,7 +186,7 @@ def test_given_an_order_of_the_vectors_then_regions_are_fused_and_leave_the_same
 ) -> None:
     order = FUSED[kernel]
     code, regions, descending = _compiled(kernel, Options(lanes=lanes, level=1))
-    before = 3 if kernel in (in_global_memory, between_buffers) else 4
+    before = BARRIERS.get(kernel, 3) + 1
     assert (regions, descending) == (before - (order is not None), order == DOWN)
 
     def differences() -> list[bool]:

@@ -44,7 +44,8 @@ def fuse_regions(body: Body, regions: list[Region], follows: list[list[int]], sh
         last = fused[-1] if fused else None
         if last is not None and follows[number - 1] == [number] and entries.count(number) == 1:
             found = (orders & _orders(last, region)) if _saves(last, region, shared, owners) else set()
-            if found and len(regions) > 2:
+            # A single region would be written as one without barriers.
+            if found and (len(fused) > 1 or number + 1 < len(regions)):
                 orders = found
                 _join(last, region)
                 last.descending = UP not in orders
