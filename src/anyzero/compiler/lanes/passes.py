@@ -479,6 +479,7 @@ PASSES: Final = (
         "all versions are ready, and the kept ones are known",
         (
             *("lower/regions.py", "lower/emitter.py", "analysis/speculative_stride.py"),
+            "analysis/memory_dependence.py",
             "analysis/prefix_conditions.py",
         ),
     ),
