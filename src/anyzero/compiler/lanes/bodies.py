@@ -16,6 +16,7 @@ from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Masks, Op
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
+from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.lockstep_schedule import schedule_lockstep
 from anyzero.compiler.lower.regions import Ready, lay_out
 from anyzero.compiler.transform.access_notes import note_accesses, note_meetings
@@ -24,6 +25,7 @@ from anyzero.compiler.transform.bounds_checks import check_bounds
 from anyzero.compiler.transform.cse import cse
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.fission import crowded, split_loops
+from anyzero.compiler.transform.fuse_regions import fuse_regions
 from anyzero.compiler.transform.interior_version import copied, interior_version
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.licm import licm
@@ -273,6 +275,18 @@ def run_lockstep(unit: VersionUnit) -> None:
     if cut is not ready.regions:
         ready.regions = cut
         schedule = schedule_lockstep(cut, unit.group_uniform, ready.shapes)
+    if schedule is not None and _is_row(unit.choices):
+        fused = fuse_regions(ready.body, ready.regions, [step.next for step in schedule.steps], set(schedule.shared))
+        if fused is not ready.regions:
+            ready.regions = fused
+            schedule = schedule_lockstep(fused, unit.group_uniform, ready.shapes)
     ready.schedule = schedule
     ready.storage = lay_out(ready.body, ready.regions, unit.choices, schedule.shared if schedule else ())
     ready.used = {arg for op in ready.body.ops for arg in op.args}
+
+
+def _is_row(choices: Choices) -> bool:
+    """Are all groups single rows of whole vectors?"""
+    size = choices.group_size
+    whole = size is not None and size[1:] == (1, 1) and choices.lanes > 1 and size[0] % choices.lanes == 0
+    return whole and not choices.linear

@@ -460,9 +460,10 @@ PASSES: Final = (
         bodies.run_lockstep,
         VERSION,
         "where all vectors of a group take the same path from barrier to barrier, group-uniform values are kept "
-        "once for the group; regions end where paths from several barriers join",
+        "once for the group; regions end where paths from several barriers join, and neighbours are fused where an "
+        "order of the vectors makes the barrier between them redundant",
         "needs regions; rows that run at once exclude it",
-        ("lower/lockstep_schedule.py", "transform/split_at_joins.py"),
+        ("lower/lockstep_schedule.py", "transform/split_at_joins.py", "transform/fuse_regions.py"),
         Condition(
             "several regions, one row at a time",
             lambda unit: not unit.pieces and unit.rows is None and len(unit.ready.regions) > 1,
@@ -478,6 +479,7 @@ PASSES: Final = (
         "all versions are ready, and the kept ones are known",
         (
             *("lower/regions.py", "lower/emitter.py", "analysis/speculative_stride.py"),
+            "analysis/memory_dependence.py",
             "analysis/prefix_conditions.py",
         ),
     ),

@@ -161,6 +161,8 @@ class Emitter(Masking):
         """Operations whose results are used."""
         self.streams: set[Op] = set()
         """Stores that may be non-temporal."""
+        self.memory_dependent: set[Op] = set()
+        """Values that depend on the contents of memory, where masks are vectors."""
         self.crossing = set()
         self._held = {}
         self.fronts: dict[str, int] = {}

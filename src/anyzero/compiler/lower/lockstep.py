@@ -15,10 +15,13 @@ from anyzero.compiler.lower.lockstep_schedule import END, Schedule, Step
 from anyzero.compiler.lower.region_functions import RegionFunctions
 from anyzero.lazy_dataclass import dataclass
 
-SEVERAL = 8
-"""Vectors of a row that are unrolled, where the kernel is small, has no loops and one size of groups: in a tree of
-sums, each step leaves half of them active, and LLVM knows which.
+SEVERAL = 16
+"""Vectors of a row that are unrolled, where the kernel has no loops and one size of groups: LLVM knows which lanes of
+each vector are active. In a tree of sums, each step leaves half of them.
 """
+
+OPERATIONS = 6000
+"""The most operations of a kernel whose rows are unrolled so, all vectors together."""
 
 CHAIN = 16
 """Regions in a row that are one function, where regions are functions: each function takes LLVM some time by itself."""
@@ -98,7 +101,7 @@ def _region(e: Entry, group: Group, number: int, schedule: Schedule, places: Seq
     if step.idle:
         _once(e, group, one)
     else:
-        _rows(e, group, schedule.straight, one)
+        _rows(e, group, schedule, one, step.descending)
     # Only now: the vectors before started from the old values.
     for slot in step.writes:
         place, type_ = schedule.shared[slot], Type(slot.type)
@@ -115,26 +118,36 @@ def _once(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]]
     one(whole, {**group.known, **first, **start})
 
 
-def _rows(e: Entry, group: Group, halves: bool, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:
-    """All vectors of a group, in the order of the work-items' linear numbers."""
+def _rows(
+    e: Entry,
+    group: Group,
+    schedule: Schedule,
+    one: Callable[[Value | None, dict[str, Value]], Value | None],
+    descending: bool = False,
+) -> None:
+    """All vectors of a group, in the order of the work-items' linear numbers, or in the opposite one."""
     b = e.b
     zero = e.number(0)
     number = e.variable(zero)
 
-    def vector(x: Value, y: Value, z: Value, mask: Value | None) -> Value | None:
-        now = e.get(number)
-        e.set(number, now + 1)
+    def vector(x: Value, y: Value, z: Value, mask: Value | None, now: Value | None = None) -> Value | None:
+        if now is None:
+            now = e.get(number)
+            e.set(number, now + 1)
         place = {"local_x": x, "local_y": y, "local_z": z, "vector": now}
         ids = zip(("global_x", "global_y", "global_z"), group.start, (x, y, z), strict=True)
         return one(mask, {**group.known, **place, **{name: start + by for name, start, by in ids}})
 
+    if descending:
+        _from_last(e, schedule, lambda x, now, mask: vector(x, zero, zero, mask, now))
+        return
     if e.linear:
         items = e.size[0] * e.size[1] * e.size[2]
-        _row(e, items, 0, False, lambda _, mask: vector(zero, zero, zero, mask))
+        _row(e, items, 0, None, lambda _, mask: vector(zero, zero, zero, mask))
         return
     x_size, y_size, z_size = e.fixed or (0, 0, 0)
     if y_size * z_size == 1:
-        _row(e, e.size[0], x_size, halves, lambda x, mask: vector(x, zero, zero, mask))
+        _row(e, e.size[0], x_size, schedule, lambda x, mask: vector(x, zero, zero, mask))
         return
     a_row = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
     ys, zs = e.variable(zero), e.variable(zero)
@@ -143,7 +156,7 @@ def _rows(e: Entry, group: Group, halves: bool, one: Callable[[Value | None, dic
         y, z = e.get(ys), e.get(zs)
         # Recomputed: the row before may have ended early.
         e.set(number, at * a_row)
-        _row(e, e.size[0], x_size, halves, lambda x, mask: vector(x, y, z, mask))
+        _row(e, e.size[0], x_size, schedule, lambda x, mask: vector(x, y, z, mask))
         over = b.compare("eq", y + 1, e.size[1])
         e.set(ys, b.select(over, zero, y + 1))
         e.set(zs, b.select(over, z + 1, z))
@@ -151,11 +164,35 @@ def _rows(e: Entry, group: Group, halves: bool, one: Callable[[Value | None, dic
     e.for_(zero, e.size[1] * e.size[2], 1, row)
 
 
-def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
-    """Vectors up to `stop`, which is `fixed` where that is known. `halves` asks for a version for half a vector: stores
-    without a mask are forwarded to loads.
+def _from_last(e: Entry, schedule: Schedule, one: Callable[[Value, Value, Value], object]) -> None:
+    """The vectors of a group that is a single row of whole vectors, the last one first."""
+    assert e.fixed is not None
+    b, lanes, fixed = e.b, e.lanes, e.fixed[0]
+    whole = Value(b, "splat (i1 true)", Type("i1", lanes))
+    if _is_unrolled(e, schedule, fixed // lanes):
+        for place in reversed(range(fixed // lanes)):
+            one(e.number(place * lanes), e.number(place), whole)
+        return
+
+    def turn(done: Value) -> None:
+        now = e.number(fixed // lanes - 1) - done
+        one(now * lanes, now, whole)
+
+    e.for_(e.number(0), e.number(fixed // lanes), 1, turn)
+
+
+def _is_unrolled(e: Entry, schedule: Schedule | None, vectors: int) -> bool:
+    if schedule is None or not schedule.straight or not e.exact or e.choices.options.one_version:
+        return vectors <= STRAIGHT
+    return vectors <= SEVERAL and schedule.operations * vectors <= max(OPERATIONS, schedule.operations * STRAIGHT)
+
+
+def _row(e: Entry, stop: Value, fixed: int, schedule: Schedule | None, one: One) -> None:
+    """Vectors up to `stop`, which is `fixed` where that is known. Kernels without loops have a version for half a
+    vector: stores without a mask are forwarded to loads.
     """
     b, lanes = e.b, e.lanes
+    halves = schedule is not None and schedule.straight
     end = e.label("row")
     counter = e.variable(e.number(0))
 
@@ -175,8 +212,7 @@ def _row(e: Entry, stop: Value, fixed: int, halves: bool, one: One) -> None:
             b.branch(enough, end, head)
         b.label(behind)
 
-    few = SEVERAL if halves and e.twice and e.exact else STRAIGHT
-    if lanes and fixed % lanes == 0 < fixed <= few * lanes:
+    if lanes and fixed % lanes == 0 < fixed and _is_unrolled(e, schedule, fixed // lanes):
         # LLVM knows a vector's position, and folds comparisons of ids with constants.
         for place in range(0, fixed, lanes):
             enough = one(e.number(place), Value(b, "splat (i1 true)", Type("i1", lanes)))

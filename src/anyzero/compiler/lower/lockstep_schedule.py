@@ -41,6 +41,8 @@ class Step:
     """
     idle: bool = False
     """Is it group-uniform, so that one vector is enough?"""
+    descending: bool = False
+    """Do vectors run from the last to the first?"""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,6 +53,8 @@ class Schedule:
     known: Known
     straight: bool = False
     """Are there no loops over regions, so that the overhead of starting a group dominates in small groups?"""
+    operations: int = 0
+    """Of all regions together."""
 
 
 def schedule_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> Schedule | None:
@@ -72,14 +76,16 @@ def schedule_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> S
         Step(
             sorted(graph.ends),
             graph.writes(shared),
-            graph.stops(busy, shapes),
+            set() if graph.region.descending else graph.stops(busy, shapes),
             all(block in idle for block in graph.region.blocks),
+            graph.region.descending,
         )
         for graph in graphs
     ]
     onward = all(each == END or each > number for number, step in enumerate(steps) for each in step.next)
     straight = onward and not any(_turns_back(region) for region in regions)
-    return Schedule(steps, shared, Known(agreement.on, agreement.slots, apart, idle), straight)
+    operations = sum(len(block.ops) for block in blocks)
+    return Schedule(steps, shared, Known(agreement.on, agreement.slots, apart, idle), straight, operations)
 
 
 def _turns_back(region: Region) -> bool:

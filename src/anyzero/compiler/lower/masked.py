@@ -1,8 +1,14 @@
-"""Contiguous vector loads and stores under a mask."""
+"""Contiguous vector loads and stores under a mask.
+
+Without AVX-512, masked stores are slow: 12 cycles on Zen 4 instead of one, and one branch for each lane where a
+processor or a type has none. So each register of a vector is tested by itself where ids decide which lanes are active:
+at the edges of a row, most registers are stored whole or not at all. Data would make the branches unpredictable.
+"""
 
 from __future__ import annotations
 
-from anyzero.compiler.llvm import Type, Value
+from anyzero.compiler.ir import SIZES
+from anyzero.compiler.llvm import I1, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 
 
@@ -31,6 +37,37 @@ def masked_store(e: Emitter, value: Value, address: Value, mask: Value, alignmen
     if few:
         b.store(b.shuffle(value, None, range(few)), address, align=alignment)
         return
+    size, count = SIZES[value.type.element], value.type.lanes
+    lanes = e.choices.target.register // size
+    if e.choices.mask == "i1" or count <= lanes or count % lanes or e.mask_op in e.memory_dependent:
+        _store(e, value, address, mask, alignment)
+        return
+    held = e.held(mask)
+    for start in range(0, count, lanes):
+        places = range(start, start + lanes)
+        part = b.compare("slt", b.shuffle(held, None, places), 0)
+        _store_register(e, b.shuffle(value, None, places), e.moved(address, start * size), part, size)
+
+
+def _store_register(e: Emitter, value: Value, address: Value, mask: Value, alignment: int) -> None:
+    b = e.b
+    lanes = mask.type.lanes
+    bits = b.reinterpret(mask, Type(f"i{lanes}"))
+    every, other, some, join = (e.label() for _ in range(4))
+    b.branch(b.op("icmp", I1, f"eq i{lanes} %s, -1", bits), every, other)
+    e.start(every)
+    b.store(value, address, align=alignment)
+    b.jump(join)
+    e.start(other)
+    b.branch(b.op("icmp", I1, f"ne i{lanes} %s, 0", bits), some, join)
+    e.start(some)
+    _store(e, value, address, mask, alignment)
+    b.jump(join)
+    e.start(join)
+
+
+def _store(e: Emitter, value: Value, address: Value, mask: Value, alignment: int) -> None:
+    b = e.b
     name = f"llvm.masked.store.{value.type.mangled}.p0"
     b.intrinsics.setdefault(name, f"declare void @{name}({value.type}, ptr, {mask.type})")
     b.line(f"call void @{name}({value.typed}, ptr align {alignment} {address.text}, {mask.typed})")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container
 from dataclasses import field, replace
 from typing import NamedTuple
 
+from anyzero.compiler.analysis.memory_dependence import memory_dependent
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.streaming_stores import Streams
 from anyzero.compiler.analysis.uniformity import Shapes
@@ -132,6 +133,8 @@ class Ready:
     streams: Streams
     crossing: set[Op]
     """Booleans that are used outside of their block, where masks are vectors."""
+    memory_dependent: set[Op] | None = None
+    """Values that depend on the contents of memory, where masks are vectors; None as long as no region is written."""
     schedule: Schedule | None = None
     """The lockstep schedule, where all vectors of a group take the same path."""
     rows: Rows | None = None
@@ -327,6 +330,9 @@ def _write(
     e.check_sites, e.note_sites = out.check_sites, out.note_sites
     e.written_words, e.lockstep = out.written_words, ready.schedule is not None
     e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
+    if ready.memory_dependent is None:
+        ready.memory_dependent = set() if choices.mask == "i1" else memory_dependent(ready.body)
+    e.memory_dependent = ready.memory_dependent
     if rows is not None:
         e.run_rows(rows, frames, row_columns.write_columns)
     e.keep(*_in_loops(region, ready.storage))

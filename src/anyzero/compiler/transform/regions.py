@@ -26,6 +26,8 @@ class Region:
     start: Block
     blocks: list[Block]
     """In the order of their numbers."""
+    descending: bool = False
+    """Do the vectors of a group run from the last to the first?"""
 
 
 def split(body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
@@ -90,11 +92,6 @@ def _keep(body: Body, shapes: Shapes, masks: Masks, starts: list[Block]) -> None
     _recompute(body, shapes, masks, starts, cheap)
     demote(values_across(body, masks, starts), body, shapes, masks)
     slots = slots_across(body, starts)
-    for block in body.blocks:
-        barrier = ends_in_barrier(block)
-        if barrier is not None and isinstance(barrier.info, Combine):
-            slots |= {barrier.info.slot, *barrier.info.places}
-            slots |= {barrier.info.source} if barrier.info.source is not None else set()
     for slot in slots:
         slot.across = True
 
@@ -165,7 +162,7 @@ def _used(block: Block, masks: Masks) -> Iterator[Op]:
 
 
 def slots_across(body: Body, starts: list[Block]) -> set[Slot]:
-    """Slots that are live across a barrier."""
+    """Slots that are live across a barrier, or that a collective of the group uses there."""
     if not starts:
         return set()
     bits: dict[Slot, int] = {}
@@ -185,7 +182,13 @@ def slots_across(body: Body, starts: list[Block]) -> set[Slot]:
     live, across = live_in(body.blocks, reads, writes), 0
     for start in starts:
         across |= live.get(start, 0)
-    return {slot for slot, bit in bits.items() if across & bit}
+    found = {slot for slot, bit in bits.items() if across & bit}
+    for block in body.blocks:
+        barrier = ends_in_barrier(block)
+        if barrier is not None and isinstance(barrier.info, Combine):
+            found |= {barrier.info.slot, *barrier.info.places}
+            found |= {barrier.info.source} if barrier.info.source is not None else set()
+    return found
 
 
 def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], cheap: dict[Op, int]) -> None:
