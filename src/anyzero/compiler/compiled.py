@@ -53,6 +53,8 @@ class Options:
     """Shall it be ready soon rather than run fast: one version of the kernel, and LLVM's shortest way to good code? It
     computes the same, to the bit.
     """
+    all_versions: bool = False
+    """Are there all versions of the kernel even then? A small kernel has them soon."""
     group: tuple[int, int, int] | None = None
     """The size of the groups of all launches that run this code; None where launches may have groups of any size. A
     kernel that requires a size has that one, and one with sub-groups, whose size programs see, ignores this.
@@ -66,7 +68,7 @@ class Options:
     @property
     def one_version(self) -> bool:
         """Is there one version of the kernel: to be ready soon, or because checks are to see each access once?"""
-        return self.quick or self.notes
+        return (self.quick and not self.all_versions) or self.notes
 
 
 Turns = Literal["unknown", "arguments", "constant"]

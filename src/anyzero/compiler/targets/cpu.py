@@ -178,7 +178,7 @@ class Compiled(NamedTuple):
 
 
 def compile_text(text: str, target: Target, level: int, quick: bool = False) -> Compiled:
-    """`quick` trades speed of the code for compile time. The IR passes stay the same: they may affect rounding."""
+    """`quick` trades speed of the code for compile time. Passes that may affect rounding stay the same."""
     try:
         # A context of its own: LLVM's shared one keeps every type and constant for good.
         module = llvm.parse_assembly(text, llvm.create_context())
@@ -192,7 +192,7 @@ def compile_text(text: str, target: Target, level: int, quick: bool = False) -> 
             builder = _builder(machine, 3)
             builder.getModulePassManager().run(module, builder)
         else:
-            _simplify(module, _builder(machine, 1), _most_branches(text) < MANY_BRANCHES)
+            _simplify(module, _builder(machine, 1), loops=_most_branches(text) < MANY_BRANCHES, quick=quick)
         variables = frame.variables(module)
         made = emitter.emit_object(module)
     return Compiled(made, module, frame.spilled(made, variables))
@@ -213,7 +213,7 @@ def _most_branches(text: str) -> int:
     return max((each.count("\n  br ") for each in text.split("\n}")), default=0)
 
 
-def _simplify(module: Any, builder: Any, loops: bool = True) -> None:
+def _simplify(module: Any, builder: Any, *, loops: bool, quick: bool) -> None:
     """The IR passes that pay.
 
     Values that all work-items share, or that are available, are not written again
@@ -231,7 +231,9 @@ def _simplify(module: Any, builder: Any, loops: bool = True) -> None:
     # Loops are rotated; those that run once or do nothing are removed.
     if loops:
         passes.add_loop_rotate_pass()
-        passes.add_loop_deletion_pass()
+        if not quick:
+            # It takes a quarter of the time of all passes, for the trip counts of all loops, and finds few.
+            passes.add_loop_deletion_pass()
         passes.add_simplify_cfg_pass()
     passes.run(module, builder)
 
