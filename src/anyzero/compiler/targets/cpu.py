@@ -47,6 +47,24 @@ LLVM_OPTIONS = (
     "-regalloc=greedy",
 )
 
+_LOOP = """
+define void @double(ptr %x, i64 %n) {
+start:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %loop ]
+  %at = getelementptr float, ptr %x, i64 %i
+  %one = load <8 x float>, ptr %at, align 4
+  %two = fadd <8 x float> %one, %one
+  store <8 x float> %two, ptr %at, align 4
+  %next = add i64 %i, 8
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
+
 _LOCK = threading.Lock()
 """LLVM's global state is set up once; compiling itself runs in any number of threads."""
 
@@ -196,6 +214,13 @@ def compile_text(text: str, target: Target, level: int, quick: bool = False) -> 
         variables = frame.variables(module)
         made = emitter.emit_object(module)
     return Compiled(made, module, frame.spilled(made, variables))
+
+
+def warm_up(target: Target, level: int) -> None:
+    """Makes the target machines of a first stage, and has LLVM set up what it sets up at its first use: a loop over a
+    vector takes it through all passes.
+    """
+    compile_text(_LOOP, target, level, quick=True)
 
 
 def _builder(machine: Any, speed: int) -> Any:
