@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from anyzero.compiler.compiled import Options
+from anyzero.compiler.targets import cpu
 from anyzero.driver import service
 from anyzero.driver.devices import boot
+from anyzero.driver.settings import settings
 from anyzero.layouts.frame import FRAME_BYTES, Frame
 from anyzero.layouts.module_requests import BuildReply, BuildRequest, LinkRequest, ModuleInput, PlanRequest
 from anyzero.layouts.planner import CodeKind, CompileReply, CompileRequest, RequestHead
@@ -114,6 +117,16 @@ def test_llvm_is_loaded_while_nobody_asks(lines: list[Line]) -> None:
     while "llvmlite" not in Path(f"/proc/{line.process.pid}/maps").read_text():
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def test_a_warm_up_is_for_the_processor_that_kernels_will_be_compiled_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[cpu.Target, int]] = []
+    monkeypatch.setattr(cpu, "warm_up", lambda *given: made.append(given))
+    monkeypatch.setenv("ANYZERO_TARGET", "haswell")
+    settings.cache_clear()
+    service._warm_up()
+    settings.cache_clear()
+    assert made == [(cpu.target("haswell", ""), Options().level)]
 
 
 def test_answers_come_when_they_are_ready(lines: list[Line]) -> None:

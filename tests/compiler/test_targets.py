@@ -107,6 +107,14 @@ def test_a_machine_serves_one_thread_at_a_time_and_then_any_other(monkeypatch: p
     assert all(each is first for each in others[1:])
 
 
+def test_after_a_warm_up_the_first_kernel_makes_no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "_FREE", {})
+    target = cpu.target("haswell", "")
+    cpu.warm_up(target, 2)
+    monkeypatch.delattr(cpu, "_make_machine")
+    assert cpu.compile_text(INLINED, target, 2, quick=True).object.startswith(b"\x7fELF")
+
+
 @pytest.mark.parametrize("cpu_name", ["x86-64-v2", "haswell"])
 @pytest.mark.parametrize(
     "key", ["matmul_tiled", "nbody_f32", "black_scholes_f64", "transpose", "scan_group", "convolve"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import threading
 import types
@@ -171,6 +172,8 @@ class Call:
     name: str
     options: Options
     linked: tuple[spirv.Module, ...]
+    collecting: bool
+    """Did the garbage collector run meanwhile?"""
 
 
 class Compiler(types.ModuleType):
@@ -188,7 +191,7 @@ class Compiler(types.ModuleType):
     def compile_kernel(
         self, module: spirv.Module, name: str, options: Options, linked: Sequence[spirv.Module] = ()
     ) -> CompiledKernel:
-        self.calls.append(Call(module, name, options, tuple(linked)))
+        self.calls.append(Call(module, name, options, tuple(linked), gc.isenabled()))
         self.busy.set()
         assert self.go.wait(PATIENCE)
         if self.fails:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import struct
 import subprocess
@@ -108,6 +109,26 @@ def test_the_same_kernel_twice_is_compiled_once(compiler: Compiler) -> None:
     built = build(MODULES["saxpy"])
     assert create(built.plan, "saxpy") == create(built.plan, "saxpy")
     assert len(compiler.calls) == 1
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_the_collector_pauses_while_a_kernel_is_compiled(
+    compiler: Compiler, collecting: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is as the program had it afterwards, also after an error."""
+    before = gc.isenabled()
+    (gc.enable if collecting else gc.disable)()
+    try:
+        create(build(MODULES["mixed"]).plan, "mixed")
+        assert gc.isenabled() == collecting
+        monkeypatch.setenv("ANYZERO_CACHE", "off")
+        environment.cache_clear()
+        compiler.fails = CompileError("no")
+        create(build(MODULES["mixed"]).plan, "mixed")
+        assert gc.isenabled() == collecting
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert [call.collecting for call in compiler.calls] == [False, False]
 
 
 def test_another_module_of_the_same_kind_finds_the_kernel_on_disk(compiler: Compiler) -> None:

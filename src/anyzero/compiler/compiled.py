@@ -53,6 +53,8 @@ class Options:
     """Is compile time more important than speed? Then there is one version of the kernel, and LLVM takes its shortest
     way to good code. Results are the same, bit for bit.
     """
+    all_versions: bool = False
+    """Are there all versions of the kernel even then? A small kernel has them soon."""
     group: tuple[int, int, int] | None = None
     """The size of the groups of all launches that run this code; None where launches may have groups of any size. A
     kernel that requires a size has that one, and one with sub-groups, whose size programs see, ignores this.
@@ -66,7 +68,7 @@ class Options:
     @property
     def one_version(self) -> bool:
         """Is there one version of the kernel: to be ready soon, or because checks are to see each access once?"""
-        return self.quick or self.notes
+        return (self.quick and not self.all_versions) or self.notes
 
 
 Turns = Literal["unknown", "arguments", "constant"]

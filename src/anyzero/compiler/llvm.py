@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64, "ptr": 64}
@@ -73,6 +74,24 @@ def bits_text(bits: int, element: str) -> str:
     if element == "ptr":
         return "null" if bits == 0 else f"inttoptr (i64 {bits} to ptr)"
     return str(bits)
+
+
+def constant_text(value: Number, element: str) -> str:
+    """A constant by its value."""
+    if element in FLOATS:
+        return float_text(float(value), element)
+    return bits_text(int(value) & ((1 << BITS[element]) - 1), element)
+
+
+def vector_text(values: Sequence[Number], element: str) -> str:
+    """A constant vector."""
+    return f"<{', '.join([f'{element} {constant_text(each, element)}' for each in values])}>"
+
+
+integers_text = lru_cache(maxsize=1024)(vector_text)
+"""The same for integers: kernels have the same few vectors, as the lanes' numbers, again and again. Floats that are
+equal may have different texts: the zeros.
+"""
 
 
 class Value:
@@ -261,9 +280,7 @@ class Builder:
     # Constants
 
     def constant(self, value: Number, type_: Type) -> Value:
-        if type_.is_float:
-            return Value(self, self._splat(float_text(float(value), type_.element), type_), type_)
-        return self.bits(int(value) & ((1 << type_.bits) - 1), type_)
+        return Value(self, self._splat(constant_text(value, type_.element), type_), type_)
 
     def bits(self, bits: int, type_: Type) -> Value:
         """A constant by its bits, floats too."""
@@ -271,9 +288,8 @@ class Builder:
 
     def each(self, values: Sequence[Number], element: str) -> Value:
         """A constant vector, a number for each lane."""
-        type_ = Type(element, len(values))
-        parts = (self.constant(value, Type(element)).typed for value in values)
-        return Value(self, f"<{', '.join(parts)}>", type_)
+        text = vector_text(values, element) if element in FLOATS else integers_text(tuple(values), element)
+        return Value(self, text, Type(element, len(values)))
 
     def zero(self, type_: Type) -> Value:
         return Value(self, "zeroinitializer" if type_.lanes else self._zero(type_), type_)

@@ -29,7 +29,7 @@ NEIGHBOURS = 8
 """Lanes of a GPU's thread, and of a register of 256 bits."""
 
 SMALL = 16
-"""Up to so many operations, a kernel without loops is compiled once."""
+"""Up to so many operations, a kernel without loops has all its versions in the first stage."""
 
 
 def choose_registers(unit: KernelUnit) -> None:
@@ -37,10 +37,10 @@ def choose_registers(unit: KernelUnit) -> None:
 
 
 def choose_stage(unit: KernelUnit) -> None:
-    """One stage is enough where full optimisation takes little time."""
+    """The first stage has one version of a kernel, or all of them where that takes little time."""
     options = unit.options
     small = not unit.flow.loops.all and sum(len(block.ops) for block in unit.body.blocks) <= SMALL
-    unit.options = replace(options, quick=options.level == 0 or (options.quick and not small))
+    unit.options = replace(options, quick=options.quick or options.level == 0, all_versions=small and options.level > 0)
 
 
 def choose_vector(unit: KernelUnit) -> None:

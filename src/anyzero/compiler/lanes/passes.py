@@ -176,7 +176,7 @@ PASSES: Final = (
         "stage",
         choice.choose_stage,
         KERNEL,
-        "small kernels are compiled once; others may have a first stage with one version",
+        "the first stage has one version of the kernel, but all of a small one",
         "before the first choice that differs between stages",
         ("lanes/choice.py",),
     ),

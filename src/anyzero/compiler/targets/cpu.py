@@ -47,6 +47,24 @@ LLVM_OPTIONS = (
     "-regalloc=greedy",
 )
 
+_LOOP = """
+define void @double(ptr %x, i64 %n) {
+start:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %loop ]
+  %at = getelementptr float, ptr %x, i64 %i
+  %one = load <8 x float>, ptr %at, align 4
+  %two = fadd <8 x float> %one, %one
+  store <8 x float> %two, ptr %at, align 4
+  %next = add i64 %i, 8
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
+
 _LOCK = threading.Lock()
 """LLVM's global state is set up once; compiling itself runs in any number of threads."""
 
@@ -178,7 +196,7 @@ class Compiled(NamedTuple):
 
 
 def compile_text(text: str, target: Target, level: int, quick: bool = False) -> Compiled:
-    """`quick` trades speed of the code for compile time. The IR passes stay the same: they may affect rounding."""
+    """`quick` trades speed of the code for compile time. Passes that may affect rounding stay the same."""
     try:
         # A context of its own: LLVM's shared one keeps every type and constant for good.
         module = llvm.parse_assembly(text, llvm.create_context())
@@ -192,10 +210,17 @@ def compile_text(text: str, target: Target, level: int, quick: bool = False) -> 
             builder = _builder(machine, 3)
             builder.getModulePassManager().run(module, builder)
         else:
-            _simplify(module, _builder(machine, 1), _most_branches(text) < MANY_BRANCHES)
+            _simplify(module, _builder(machine, 1), loops=_most_branches(text) < MANY_BRANCHES, quick=quick)
         variables = frame.variables(module)
         made = emitter.emit_object(module)
     return Compiled(made, module, frame.spilled(made, variables))
+
+
+def warm_up(target: Target, level: int) -> None:
+    """Makes the target machines of a first stage, and has LLVM set up what it sets up at its first use: a loop over a
+    vector takes it through all passes.
+    """
+    compile_text(_LOOP, target, level, quick=True)
 
 
 def _builder(machine: Any, speed: int) -> Any:
@@ -213,7 +238,7 @@ def _most_branches(text: str) -> int:
     return max((each.count("\n  br ") for each in text.split("\n}")), default=0)
 
 
-def _simplify(module: Any, builder: Any, loops: bool = True) -> None:
+def _simplify(module: Any, builder: Any, *, loops: bool, quick: bool) -> None:
     """The IR passes that pay.
 
     Values that all work-items share, or that are available, are not written again
@@ -231,7 +256,9 @@ def _simplify(module: Any, builder: Any, loops: bool = True) -> None:
     # Loops are rotated; those that run once or do nothing are removed.
     if loops:
         passes.add_loop_rotate_pass()
-        passes.add_loop_deletion_pass()
+        if not quick:
+            # It takes a quarter of the time of all passes, for the trip counts of all loops, and finds few.
+            passes.add_loop_deletion_pass()
         passes.add_simplify_cfg_pass()
     passes.run(module, builder)
 
