@@ -40,7 +40,7 @@ Python py;
 
 // The driver's side of it.
 uint64_t (*number_of)(const char* file, const char* function, uint32_t line);
-void (*note)(uint64_t line);
+void (*note)(uint64_t line, uint64_t tick);
 
 std::string package;  // its folder
 
@@ -149,9 +149,10 @@ void note_line() {
   constexpr uint64_t kShare = 30;
   static thread_local uint64_t next = 0;
   const uint64_t begin = anyzero::ticks();
-  if (begin < next) return note(anyzero::kNoLine);
-  note(line_now());
+  if (begin < next) return note(0, begin);
+  const uint64_t line = line_now();
   const uint64_t end = anyzero::ticks();
+  note(line, end);
   next = end + (end - begin) * kShare;
 }
 

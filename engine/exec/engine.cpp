@@ -16,7 +16,7 @@ Mutex engines_mutex;
 std::vector<Engine*>* engines = new std::vector<Engine*>;  // leaked: engines outlive everything
 }  // namespace
 
-Engine::Engine(uint32_t threads) : threads_(threads) {
+Engine::Engine(uint32_t threads, uint64_t number) : threads_(threads), number_(number) {
   std::lock_guard lock(engines_mutex);
   if (engines->empty()) at_fork_child(after_fork);
   engines->push_back(this);

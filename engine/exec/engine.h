@@ -21,7 +21,10 @@ inline constexpr uint32_t kPriorities = 4;  // 0 is the most urgent, the last is
 // Threading: submit from any thread; the rest is the engine threads' own. They start with the first ring handed over.
 class Engine {
  public:
-  explicit Engine(uint32_t threads = 1);
+  // `number` has the ordinal of its group in the low and its index in the high 32 bits.
+  explicit Engine(uint32_t threads = 1, uint64_t number = 0);
+
+  uint64_t number() const { return number_; }
 
   // Queues a ring that has work for an engine thread.
   void submit(Ring& ring);
@@ -75,6 +78,7 @@ class Engine {
   bool leave(uint64_t entered) { return charge_.compare_exchange_strong(entered, entered + 1, std::memory_order_seq_cst); }
 
   const uint32_t threads_;
+  const uint64_t number_;
   std::atomic<Ring*> ready_[kPriorities] = {};  // stacks; newest first
   std::atomic<uint32_t> doorbell_{0};
   std::atomic<uint32_t> asleep_{0};

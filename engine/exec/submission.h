@@ -17,7 +17,8 @@ inline constinit std::atomic<SubmissionObserver> submission_observer{nullptr};
 inline void note_submission(Ring& ring, const Packet* packet, uint64_t before, Fence* fence = nullptr) {
   if (!is_watched()) [[likely]]
     return;
-  if (is_recording()) exchange_submission({ring.number(), before + 1});
+  if (is_recording())
+    if (Recorder* of = recorder()) of->exchange({ring.number(), before + 1});
   SubmissionObserver observe = submission_observer.load(std::memory_order_acquire);
   if (observe && packet) observe(ring, *packet, before, fence);
 }

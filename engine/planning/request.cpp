@@ -24,8 +24,9 @@ struct Facts {
 
 void record_request(const char* function, std::string_view kernel, const Facts& facts) {
   const uint64_t subject = kernel.empty() ? 0 : 1 + place_of_text(kernel);
-  TraceRecord* record = begin_record();
-  if (!record) return;
+  Recorder* of = recorder();
+  if (!of) return;
+  TraceRecord* record = &of->next();
   *record = {};
   record->kind = static_cast<uint32_t>(TraceKind::Planning);
   record->what = static_cast<uint32_t>(place_of_text(function));
@@ -36,7 +37,7 @@ void record_request(const char* function, std::string_view kernel, const Facts& 
   set(TraceRequestValue::Answered, facts.answered);
   set(TraceRequestValue::Origin, facts.origin);
   set(TraceRequestValue::Subject, subject);
-  complete_record();
+  of->complete();
 }
 
 }  // namespace

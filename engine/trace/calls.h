@@ -31,10 +31,11 @@ class CallRecord {
   // `caller` is where the program called from.
   explicit CallRecord(uint32_t function, const void* caller = nullptr)
       : function_(function),
-        recorded_(is_recording()),
-        line_(recorded_ && lines_are_read() ? take_line(caller) : 0),
-        outer_(recorded_ ? exchange_submission({}) : Submission{}),
-        start_(recorded_ ? ticks() : 0) {}
+        recorder_(is_recording() ? recorder() : nullptr),
+        outer_(recorder_ ? recorder_->exchange({}) : Submission{}),
+        start_(!recorder_         ? CallStart{}
+               : lines_are_read() ? start_of_call(caller)
+                                  : CallStart{0, ticks()}) {}
   CallRecord(const CallRecord&) = delete;
   CallRecord& operator=(const CallRecord&) = delete;
 
@@ -46,7 +47,7 @@ class CallRecord {
     const uint64_t values[] = {words..., 0};
     constexpr size_t most = sizeof record->values / sizeof *record->values;
     std::memcpy(record->values, values, (sizeof...(words) < most ? sizeof...(words) : most) * sizeof *values);
-    complete_record();
+    recorder_->complete();
   }
 
   // Of an extension's function, which has a name instead of a number.
@@ -54,18 +55,17 @@ class CallRecord {
     TraceRecord* record = begin(TraceKind::Extension, result);
     if (!record) return;
     record->what = static_cast<uint32_t>(place_of_text(function));
-    complete_record();
+    recorder_->complete();
   }
 
  private:
   TraceRecord* begin(TraceKind kind, uint64_t result) const {
-    if (!recorded_) return nullptr;
+    if (!recorder_ || !recorder_->is_of_this_process()) return nullptr;
     const uint64_t end = ticks();
-    const Submission submission = exchange_submission(outer_);
-    if (lines_are_read()) record_line(line_);
-    TraceRecord* record = begin_record();
-    if (!record) return nullptr;
-    record->start = start_;
+    const Submission submission = recorder_->exchange(outer_);
+    if (lines_are_read()) recorder_->record_line(start_.line);
+    TraceRecord* record = &recorder_->next();
+    record->start = start_.tick;
     record->end = end;
     record->kind = static_cast<uint32_t>(kind);
     record->result = result;
@@ -75,10 +75,9 @@ class CallRecord {
   }
 
   const uint32_t function_;
-  const bool recorded_;
-  const uint64_t line_;
+  Recorder* const recorder_;
   const Submission outer_;
-  const uint64_t start_;
+  const CallStart start_;
 };
 
 }  // namespace anyzero

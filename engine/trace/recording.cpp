@@ -31,7 +31,6 @@ namespace {
 constexpr uint64_t kThreads = 256;
 constexpr uint64_t kRecords = 1 << 17;  // 16 MiB for each thread that records
 constexpr uint64_t kTextBytes = 1 << kFunctionBits;
-constexpr uint64_t kPart = 1 << 10;  // records between two looks at the clock
 constexpr uint64_t kThreadsAt = kTraceHeadRoom;
 constexpr uint64_t kTextsAt = kThreadsAt + kThreads * sizeof(TraceThread);
 constexpr uint64_t kRecordsAt = kTextsAt + kTextBytes;
@@ -54,32 +53,15 @@ Moment moment() {
   return best;
 }
 
-struct File;
-
-// A thread's part of a recording.
-struct Recorder {
-  struct Known {
-    const void* object;
-    uint64_t at;
-  };
-
-  const File* file;
-  TraceThread* thread;
-  TraceRecord* ring;
-  uint64_t written;
-  Submission submission;
-  uint64_t line;       // that was recorded last
-  uint64_t line_said;  // the number of its record
-  Known known[64];
-};
+}  // namespace
 
 // One recording. There for life, as is the mapping: a thread may be writing a record when it ends.
-struct File {
+struct RecordingFile {
   unsigned char* bytes;
   uint64_t records;     // of a ring
   uint32_t generation;  // of the process that it belongs to: a forked child does not write into it
-  Recorder* recorders;
-  uint64_t began;  // by the clock, at the head's first tick
+  Recorder* recorders;  // one for each thread, there for life as well
+  uint64_t began;       // by the clock, at the head's first tick
 
   uint64_t bytes_in_all() const { return kRecordsAt + kThreads * records * sizeof(TraceRecord); }
   TraceHead& head() const { return *reinterpret_cast<TraceHead*>(bytes); }
@@ -91,10 +73,11 @@ struct File {
     std::atomic_ref(head().last_tick).store(now.tick, std::memory_order_relaxed);
     std::atomic_ref(head().nanoseconds).store(now.ns - began, std::memory_order_relaxed);
   }
+  Recorder* add_thread() const;
   const char* text(uint64_t place) const { return reinterpret_cast<const char*>(bytes + kTextsAt) + place; }
 };
 
-std::atomic<const File*> current{nullptr};
+namespace {
 
 uint32_t generation() { return fork_generation.load(std::memory_order_relaxed); }
 
@@ -106,32 +89,7 @@ Guarded<Texts>& texts() {
   return *texts;
 }
 
-// Of the calling thread. Room for a pointer is all that a library which is loaded late may ask for in each thread.
-thread_local constinit Recorder* own = nullptr;
-
-// nullptr where there is no recording, or no room in it for another thread.
-Recorder* recorder() {
-  const File* file = current.load(std::memory_order_acquire);
-  if (!file) return nullptr;
-  if (file->generation != generation()) [[unlikely]] {
-    stop_recording();
-    record_as_told();
-    return nullptr;
-  }
-  if (own && own->file == file) [[likely]]
-    return own;
-  const uint64_t index = std::atomic_ref(file->head().threads).fetch_add(1, std::memory_order_relaxed);
-  if (index >= kThreads) return nullptr;
-  own = &file->recorders[index];
-  own->file = file;
-  own->thread = &file->thread(index);
-  own->ring = file->ring(index);
-  own->thread->id = static_cast<uint64_t>(syscall(SYS_gettid));
-  prctl(PR_GET_NAME, own->thread->name);
-  return own;
-}
-
-void add_text(const File& file, Texts& open, std::string_view text, uint64_t* found) {
+void add_text(const RecordingFile& file, Texts& open, std::string_view text, uint64_t* found) {
   TraceHead& head = file.head();
   const uint64_t at = head.texts;
   *found = 0;  // the text that stands for all others where there is no room
@@ -152,42 +110,65 @@ uint64_t wall_clock_ns() {
 
 }  // namespace
 
-TraceRecord* begin_record() {
-  Recorder* of = recorder();
-  return of ? &of->ring[of->written & (of->file->records - 1)] : nullptr;
+constinit thread_local Recorder* own_recorder = nullptr;
+
+Recorder* RecordingFile::add_thread() const {
+  const uint64_t index = std::atomic_ref(head().threads).fetch_add(1, std::memory_order_relaxed);
+  if (index >= kThreads) return nullptr;
+  Recorder& added = recorders[index];
+  added.file_ = this;
+  added.thread_ = &thread(index);
+  added.ring_ = ring(index);
+  added.mask_ = records - 1;
+  added.generation_ = generation;
+  added.thread_->id = static_cast<uint64_t>(syscall(SYS_gettid));
+  prctl(PR_GET_NAME, added.thread_->name);
+  return &added;
 }
 
-void complete_record() {
-  Recorder* of = own;
-  std::atomic_ref(of->thread->records).store(++of->written, std::memory_order_release);
-  if (of->written % kPart) [[likely]]
-    return;
-  of->file->calibrate();
+Recorder* join_recording() {
+  const RecordingFile* file = current_recording.load(std::memory_order_acquire);
+  if (!file) return nullptr;
+  if (file->generation != generation()) {
+    stop_recording();
+    record_as_told();
+    return nullptr;
+  }
+  Recorder* added = file->add_thread();
+  if (added) own_recorder = added;
+  return added;
 }
 
-Submission exchange_submission(Submission submission) {
-  Recorder* of = recorder();
-  return of ? std::exchange(of->submission, submission) : Submission{};
-}
+void Recorder::calibrate() const { file_->calibrate(); }
 
-void record_line(uint64_t line) {
+void Recorder::record_line(uint64_t line) {
   constexpr uint64_t kAgain = 1024;  // newer records may have replaced the last one
-  Recorder* of = recorder();
-  if (!of || (line == of->line && (!line || of->written - of->line_said < kAgain))) return;
-  of->line = line;
-  of->line_said = of->written;
-  TraceRecord& record = of->ring[of->written & (of->file->records - 1)];
+  if (line == line_ && (!line || written_ - line_said_ < kAgain)) return;
+  line_ = line;
+  line_said_ = written_;
+  TraceRecord& record = next();
   record = {};
   record.start = record.end = ticks();
   record.kind = static_cast<uint32_t>(TraceKind::Line);
   record.what = static_cast<uint32_t>(line >> (kFunctionBits + kLineBits));
   record.values[static_cast<uint32_t>(TraceLineValue::Line)] = line & ((1u << kLineBits) - 1);
   record.values[static_cast<uint32_t>(TraceLineValue::Function)] = line >> kLineBits & ((1u << kFunctionBits) - 1);
-  complete_record();
+  complete();
+}
+
+uint64_t Recorder::remember(const void* object, std::string_view text) {
+  known_[slot_of(object)] = {object, place_of_text(text)};
+  return known_[slot_of(object)].at;
+}
+
+uint64_t Recorder::place_of_name(const void* object, std::string_view name) {
+  const Known& known = known_[slot_of(object)];
+  // Another object may have come to lie there since.
+  return known.object == object && name == file_->text(known.at) ? known.at : remember(object, name);
 }
 
 uint64_t place_of_text(std::string_view text) {
-  const File* file = current.load(std::memory_order_acquire);
+  const RecordingFile* file = current_recording.load(std::memory_order_acquire);
   if (!file) return 0;
   auto open = texts().open();
   if (auto found = open->places.find(text); found != open->places.end()) return found->second;
@@ -196,19 +177,10 @@ uint64_t place_of_text(std::string_view text) {
   return added;
 }
 
-uint64_t place_of_name(const void* object, std::string_view name) {
-  Recorder* of = recorder();
-  if (!of) return 0;
-  Recorder::Known& known = of->known[std::bit_cast<uintptr_t>(object) / 64 % std::size(of->known)];
-  // Another object may have come to lie there since.
-  if (known.object != object || name != of->file->text(known.at)) known = {object, place_of_text(name)};
-  return known.at;
-}
-
 bool start_recording(const char* path, uint64_t records) {
   static Mutex starting;
   std::lock_guard lock(starting);
-  static const File* last = nullptr;
+  static const RecordingFile* last = nullptr;
   if (is_recording()) {
     errno = EBUSY;
     return false;
@@ -228,7 +200,7 @@ bool start_recording(const char* path, uint64_t records) {
   }
   // Nobody reads the one before any more, unless it is the parent's; a late writer may write there still.
   if (last && last->generation == generation()) madvise(last->bytes, last->bytes_in_all(), MADV_REMOVE);
-  auto* file = new File{static_cast<unsigned char*>(mapped), records, generation(), new Recorder[kThreads](), 0};
+  auto* file = new RecordingFile{static_cast<unsigned char*>(mapped), records, generation(), new Recorder[kThreads](), 0};
   TraceHead& head = file->head();
   head.process = static_cast<uint64_t>(getpid());
   head.record_capacity = records;
@@ -250,7 +222,7 @@ bool start_recording(const char* path, uint64_t records) {
   file->calibrate();
   std::memcpy(head.magic, kTraceMagic.data(), sizeof head.magic);
   last = file;
-  current.store(file, std::memory_order_release);
+  current_recording.store(file, std::memory_order_release);
   watch(kRecorded);
   return true;
 }
@@ -266,7 +238,7 @@ void record_as_told() {
 
 void stop_recording() {
   unwatch(kRecorded);
-  const File* file = current.exchange(nullptr);
+  const RecordingFile* file = current_recording.exchange(nullptr);
   if (file && file->generation == generation()) file->calibrate();
 }
 

@@ -9,18 +9,22 @@ namespace anyzero {
 
 namespace {
 
-// Of the calling thread's next call.
-constinit thread_local uint64_t noted = 0;
+// Of the calling thread's next call; no line was noted where the time is 0.
+struct Noted {
+  uint64_t line, at;
+};
+constinit thread_local Noted noted __attribute__((tls_model("initial-exec"))) = {};
 
 }  // namespace
 
-uint64_t take_line(const void* caller) {
-  if (const uint64_t line = noted) {
-    noted = 0;
-    return line == kNoLine ? 0 : line;
+CallStart start_of_call(const void* caller) {
+  if (const Noted found = noted; found.at) {
+    noted.at = 0;
+    return {found.line, found.at};
   }
   const LineReader read = line_reader.load(std::memory_order_acquire);
-  return read ? read(caller) : 0;
+  const uint64_t line = read ? read(caller) : 0;
+  return {line, ticks()};
 }
 
 extern "C" {
@@ -28,7 +32,8 @@ extern "C" {
 // Who is asked for lines while a recording is made; nullptr for nobody.
 ZE_APIEXPORT void zexTraceLinesBy(LineReader reader) { line_reader.store(reader, std::memory_order_release); }
 
-ZE_APIEXPORT void zexTraceNoteLine(uint64_t line) { noted = line; }
+// Notes the line of the calling thread's next call, 0 for none, and when the call begins.
+ZE_APIEXPORT void zexTraceNoteLine(uint64_t line, uint64_t tick) { noted = {line, tick}; }
 
 // A line of the recording that is made, as a number; 0 where there is none, or the line is beyond what fits.
 ZE_APIEXPORT uint64_t zexTraceLine(const char* file, const char* function, uint32_t line) {

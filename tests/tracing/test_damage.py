@@ -26,7 +26,7 @@ def whole(records: bytes = b"") -> bytearray:
     head = TraceHead(TRACE_MAGIC, 7, 1, 100, 200, 100, RECORDS, THREADS, 1, TEXTS, 9, 1)
     data = bytearray(TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES + TEXTS + THREADS * RECORDS * TRACE_RECORD_BYTES)
     data[:TRACE_HEAD_BYTES] = head.pack()
-    data[TRACE_HEAD_ROOM : TRACE_HEAD_ROOM + TRACE_THREAD_BYTES] = TraceThread(7, RECORDS, b"main").pack()
+    data[TRACE_HEAD_ROOM : TRACE_HEAD_ROOM + TRACE_THREAD_BYTES] = TraceThread(7, RECORDS, b"main", b"").pack()
     texts = TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES
     data[texts : texts + 9] = b"zeInit(f)"
     data[texts + TEXTS : texts + TEXTS + len(records)] = records
@@ -48,7 +48,7 @@ def test_a_whole_one_is_read(tmp_path: Path) -> None:
     assert found.threads == {7: "main"}
 
 
-@pytest.mark.parametrize("data", [b"", b"AZTRACE1", b"{}" * 5000, bytes(whole())[:-1]])
+@pytest.mark.parametrize("data", [b"", TRACE_MAGIC, b"{}" * 5000, bytes(whole())[:-1]])
 def test_others_are_refused(tmp_path: Path, data: bytes) -> None:
     assert attempt(tmp_path, data) is None
 

@@ -30,6 +30,8 @@ constexpr uint32_t kSlabPages = 16;
 constexpr size_t kSlab = kSlabPages * kPage;
 constexpr uint32_t kMaxSlots = kSlab / kClasses[0];
 constexpr uint32_t kShards = 8;
+// Blocks of 64 KiB or more end at a page that faults, as larger ones do, which are mappings of their own.
+constexpr uint32_t kGuardedPages = 16;
 
 struct Shard;
 struct Chunk;
@@ -52,10 +54,28 @@ struct Chunk {
   uint32_t generation;
   uint32_t unused = kPages;
   uint32_t hopeless = kPages + 1;  // no run of this length or longer is left
+  uint32_t fresh = 0;              // pages from here on have never been handed out
   uint64_t used_bits[kPages / 64] = {};
   uint64_t moved_bits[kPages / 64] = {};  // pages that lie in the file, because something on them was exported
-  uint16_t run[kPages] = {};              // by first page: length of the run that starts there
+  uint64_t guard_bits[kPages / 64] = {};  // pages that fault: behind a run, or behind one that was there before
+  uint16_t run[kPages] = {};              // by first page: length of the run that starts there, with its guard
   Slab* slab[kPages / kSlabPages] = {};
+};
+
+// A guard on fresh pages costs a fiftieth of the page faults that follow. On pages in use it costs a page: a microsecond or two,
+// several times as much as the allocation. A loop that allocates the same sizes finds its guards in place; one that allocates ever
+// new sizes gets a guard now and then.
+class GuardBudget {
+ public:
+  void earn() {
+    if (++allocations_ % kEvery == 0 && saved_ < kMost) ++saved_;
+  }
+  bool spend() { return saved_ && saved_--; }
+
+ private:
+  static constexpr uint32_t kEvery = 64, kMost = 64;
+  uint32_t allocations_ = 0;
+  uint32_t saved_ = kMost;
 };
 
 struct Shard {
@@ -63,6 +83,7 @@ struct Shard {
   std::vector<Chunk*> chunks;
   Slab* partial[kClassCount] = {};
   std::vector<Backend::Block> lent;  // freed here, still open elsewhere
+  GuardBudget guards;
 };
 
 // From an address to its chunk without a lock. Chunks are aligned to their size, so 22 bits of a 47-bit address name one.
@@ -189,7 +210,25 @@ void drop_chunk(Shard& shard, Chunk* chunk) {
   s.mapped.fetch_sub(Heap::kChunk, std::memory_order_relaxed);
 }
 
-bool take_run(Shard& shard, uint32_t count, uint32_t alignment, Chunk** where, uint32_t* page) {
+// Makes pages usable. Guards stay where they are when a run is given back: the next run is often as long as the last.
+bool remove_guards(Chunk& chunk, uint32_t first, uint32_t end) {
+  const uint32_t guard = next_page(chunk.guard_bits, first, true);
+  if (guard >= end) return true;
+  if (!remove_guard(chunk.base + guard * kPage, (end - guard) * kPage)) return false;
+  mark_pages(chunk.guard_bits, guard, end - guard, false);
+  return true;
+}
+
+void add_guard(Shard& shard, Chunk& chunk, uint32_t page) {
+  // Of a file's pages, the first systems with guards have none; to be refused one would turn them off for all.
+  const uint64_t not_to_do = chunk.guard_bits[page / 64] | chunk.moved_bits[page / 64];
+  if (not_to_do >> (page % 64) & 1) return;
+  if (page < chunk.fresh && !shard.guards.spend()) return;
+  if (install_guard(chunk.base + page * kPage)) mark_pages(chunk.guard_bits, page, 1, true);
+}
+
+// `guard` says whether the last of the pages is one.
+bool take_run(Shard& shard, uint32_t count, bool guard, uint32_t alignment, Chunk** where, uint32_t* page) {
   auto take = [&](Chunk* chunk) {
     if (chunk->unused < count || count >= chunk->hopeless) return false;
     uint32_t first = find_run(*chunk, count, alignment);
@@ -197,6 +236,9 @@ bool take_run(Shard& shard, uint32_t count, uint32_t alignment, Chunk** where, u
       if (alignment == 1) chunk->hopeless = count;
       return false;
     }
+    if (!remove_guards(*chunk, first, first + count - guard)) return false;
+    if (guard) add_guard(shard, *chunk, first + count - 1);
+    chunk->fresh = std::max(chunk->fresh, first + count);
     mark_pages(chunk->used_bits, first, count, true);
     chunk->unused -= count;
     chunk->run[first] = static_cast<uint16_t>(count);
@@ -238,7 +280,7 @@ void unlink(Shard& shard, Slab* slab) {
 Slab* add_slab(Shard& shard, uint32_t kind) {
   Chunk* chunk;
   uint32_t page;
-  if (!take_run(shard, kSlabPages, kSlabPages, &chunk, &page)) return nullptr;
+  if (!take_run(shard, kSlabPages, false, kSlabPages, &chunk, &page)) return nullptr;
   uint32_t slots = kSlab / kClasses[kind];
   auto* slab = new (std::nothrow) Slab{.chunk = chunk, .first_page = page, .kind = kind, .slots = slots, .unused = slots};
   if (!slab) {
@@ -317,7 +359,9 @@ bool allocate_small(size_t size, size_t alignment, Backend::Block* block) {
   uint32_t page_alignment = alignment > kPage ? static_cast<uint32_t>(alignment / kPage) : 1;
   Chunk* chunk;
   uint32_t page;
-  if (!take_run(shard, pages, page_alignment, &chunk, &page)) return false;
+  const bool guard = pages >= kGuardedPages && guards_are_free();
+  if (guard) shard.guards.earn();
+  if (!take_run(shard, pages + guard, guard, page_alignment, &chunk, &page)) return false;
   *block = {chunk->base + page * kPage, pages * kPage, chunk->fd, page * kPage};
   return true;
 }

@@ -19,6 +19,12 @@ inline size_t round_up(size_t size, size_t multiple) { return (size + multiple -
 void* map_aligned(size_t size, size_t alignment, int fd);
 void unmap_aligned(void* base, size_t size);
 
+// Pages inside of a mapping that fault when they are touched. They are there only where the system has guards that leave the
+// mapping whole: guards_are_free() is false once it has refused one. The pages lose their contents.
+bool guards_are_free();
+bool install_guard(void* page);
+bool remove_guard(void* pages, size_t size);
+
 // A block with a mapping of its own. It is private memory in huge pages, which a file in memory rarely gets: a first touch costs a
 // seventh, and copies run a quarter faster. share() moves it into a file when another process is to map it. Threading: any thread.
 bool map_block(size_t size, size_t alignment, Backend::Block* block);

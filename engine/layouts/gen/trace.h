@@ -11,7 +11,7 @@
 namespace anyzero {
 
 // what a recording begins with; other forms of it will have another number
-inline constexpr std::string_view kTraceMagic = "AZTRACE1";
+inline constexpr std::string_view kTraceMagic = "AZTRACE2";
 // bytes that the head takes; threads, texts and records follow without gaps
 inline constexpr uint32_t kTraceHeadRoom = 4096;
 
@@ -167,11 +167,13 @@ struct TraceThread {
   uint64_t id;  // as the system numbers threads
   uint64_t records;  // how many it has written, those included that have been replaced
   char name[16];  // as the system has it
+  char unused[32];  // threads write their counts beside each other: each in a cache line of its own
 };
-static_assert(sizeof(TraceThread) == 32);
+static_assert(sizeof(TraceThread) == 64);
 static_assert(offsetof(TraceThread, id) == 0);
 static_assert(offsetof(TraceThread, records) == 8);
 static_assert(offsetof(TraceThread, name) == 16);
+static_assert(offsetof(TraceThread, unused) == 32);
 
 // What a thread did from `start` to `end`.
 struct TraceRecord {

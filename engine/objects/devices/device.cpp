@@ -23,7 +23,8 @@ Device::Device(Driver& driver, Device* parent, Backend& backend, Properties prop
     // Inferences run concurrently, and use threads of their own.
     const bool infers = driver.kind() == DriverKind::Npu && !group.copy_only();
     const auto threads = static_cast<uint32_t>(infers ? std::clamp<uint64_t>(settings.threads, 1, kMostEngineThreads) : 1);
-    for (uint32_t q = 0; q < described->numQueues; ++q) group.engines.push_back(std::make_unique<Engine>(threads));
+    for (uint32_t q = 0; q < described->numQueues; ++q)
+      group.engines.push_back(std::make_unique<Engine>(threads, i | uint64_t{q} << 32));
     groups_.push_back(std::move(group));
   }
 }

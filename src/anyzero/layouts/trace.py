@@ -32,7 +32,7 @@ __all__ = [
     "TraceValue",
 ]
 
-TRACE_MAGIC: Final = b"AZTRACE1"
+TRACE_MAGIC: Final = b"AZTRACE2"
 """What a recording begins with; other forms of it will have another number."""
 
 TRACE_HEAD_ROOM: Final = 4096
@@ -261,22 +261,23 @@ class TraceHead(tuple[bytes, int, int, int, int, int, int, int, int, int, int, i
         return cls(*_TRACE_HEAD.unpack_from(data, place))
 
 
-_TRACE_THREAD: Final = struct.Struct("<QQ16s")
-TRACE_THREAD_BYTES: Final = 32
+_TRACE_THREAD: Final = struct.Struct("<QQ16s32s")
+TRACE_THREAD_BYTES: Final = 64
 TRACE_THREAD_OFFSETS: Final = {
     "id": 0,
     "records": 8,
     "name": 16,
+    "unused": 32,
 }
 
 
-class TraceThread(tuple[int, int, bytes]):
+class TraceThread(tuple[int, int, bytes, bytes]):
     """A thread that has recorded."""
 
     __slots__ = ()
 
-    def __new__(cls, id: int, records: int, name: bytes) -> Self:
-        return tuple.__new__(cls, (id, records, name))
+    def __new__(cls, id: int, records: int, name: bytes, unused: bytes) -> Self:
+        return tuple.__new__(cls, (id, records, name, unused))
 
     @property
     def id(self) -> int:
@@ -293,8 +294,13 @@ class TraceThread(tuple[int, int, bytes]):
         """As the system has it."""
         return self[2]
 
+    @property
+    def unused(self) -> bytes:
+        """Threads write their counts beside each other: each in a cache line of its own."""
+        return self[3]
+
     def pack(self) -> bytes:
-        return _TRACE_THREAD.pack(self.id, self.records, self.name)
+        return _TRACE_THREAD.pack(self.id, self.records, self.name, self.unused)
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
