@@ -24,7 +24,8 @@ class Walk {
   void pop(Packet& packet);
   // `targets`: where the waits of a recorded packet that each execution settles anew find what they wait for.
   Step ready(const Packet& packet, const WaitFor* targets);
-  Step step(const Packet& packet, const WaitFor* targets);
+  // `ends`: how many commands of the ring have ended when this one has; 0 inside of an execution that goes on.
+  Step step(const Packet& packet, const WaitFor* targets, uint64_t ends);
   void act(const Packet& packet);
   // Does work that moves so many bytes, and says how long that took.
   template <class Work>

@@ -29,7 +29,7 @@ inline uint64_t received(ze_result_t result, T* const* at) {
 class CallRecord {
  public:
   // `caller` is where the program called from.
-  explicit CallRecord(uint32_t function, const void* caller = nullptr)
+  [[gnu::always_inline]] explicit CallRecord(uint32_t function, const void* caller = nullptr)
       : function_(function),
         recorded_(is_recording()),
         line_(recorded_ && lines_are_read() ? take_line(caller) : 0),
@@ -39,14 +39,9 @@ class CallRecord {
   CallRecord& operator=(const CallRecord&) = delete;
 
   template <class... Words>
-  void returned(uint64_t result, Words... words) {
-    TraceRecord* record = begin(TraceKind::Call, result);
-    if (!record) return;
-    record->what = function_;
-    const uint64_t values[] = {words..., 0};
-    constexpr size_t most = sizeof record->values / sizeof *record->values;
-    std::memcpy(record->values, values, (sizeof...(words) < most ? sizeof...(words) : most) * sizeof *values);
-    complete_record();
+  [[gnu::always_inline]] void returned(uint64_t result, Words... words) {
+    if (recorded_) [[unlikely]]
+      complete(result, words...);
   }
 
   // Of an extension's function, which has a name instead of a number.
@@ -58,6 +53,17 @@ class CallRecord {
   }
 
  private:
+  template <class... Words>
+  [[gnu::noinline]] void complete(uint64_t result, Words... words) {
+    TraceRecord* record = begin(TraceKind::Call, result);
+    if (!record) return;
+    record->what = function_;
+    const uint64_t values[] = {words..., 0};
+    constexpr size_t most = sizeof record->values / sizeof *record->values;
+    std::memcpy(record->values, values, (sizeof...(words) < most ? sizeof...(words) : most) * sizeof *values);
+    complete_record();
+  }
+
   TraceRecord* begin(TraceKind kind, uint64_t result) const {
     if (!recorded_) return nullptr;
     const uint64_t end = ticks();
