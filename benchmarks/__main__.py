@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import machine, sources, table
+from benchmarks.checks import command as checks
 from benchmarks.compile import command as compiling
 from benchmarks.items import ITEMS, Item, measured_keys, select
 from benchmarks.kernels import pairs, scale
@@ -38,14 +39,14 @@ inferences in separate processes. It is skipped if openvino cannot be imported.
 A fourth table has the speed-up of compute-bound kernels with more threads, in turns. A fifth one has kernels in two
 forms: with int and size_t indices, and with and without the optimiser of the front end. A sixth one has compile times:
 every program of the kernel suite in a warm process, from the disk cache and by Intel's runtime, and the first kernel of
-a fresh process.
+a fresh process. A seventh one has check mode: calls from C and kernels of the suite with and without checks.
 
   python -m benchmarks                       everything, about seven minutes
   python -m benchmarks --quick               a short run in seconds
   python -m benchmarks --only immediate      the items whose key, title or group contains a word
   python -m benchmarks --list                the keys, with their meaning
   python -m benchmarks --json before.json    save the numbers of every round, to compare later
-  python -m benchmarks --source launches     the second table alone; npu, scale, variants, compile: the others
+  python -m benchmarks --source launches     the second table alone; npu, scale, variants, compile, checks: the others
   python -m benchmarks --kernels             compiled kernels beside other implementations; see --kernels --help
   python -m benchmarks --dpnp                dpnp's operations beside Intel's CPU runtime; see --dpnp --help
   python -m benchmarks --cluster             Dask workers on this machine; see --cluster --help
@@ -64,7 +65,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="only items with it in key, title or group")
     names = [
         *(source.name for source in sources.SOURCES),
-        *(LAUNCHES, npu.NAME, scale.NAME, pairs.NAME, compiling.NAME),
+        *(LAUNCHES, npu.NAME, scale.NAME, pairs.NAME, compiling.NAME, checks.NAME),
     ]
     parser.add_argument("--source", choices=names, metavar="|".join(names), help="only this column, or this table")
     parser.add_argument(
@@ -79,6 +80,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         scale.NAME: scale.select,
         pairs.NAME: pairs.select,
         compiling.NAME: compiling.select,
+        checks.NAME: checks.select,
     }
     chosen = [tables.get(options.source, select)] if options.source else [select, *tables.values()]
     if not any(each(options.only) for each in chosen):
@@ -154,6 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{scale.NAME}_{program.key:<22}{scale.TITLE}: {program.title}")
         for variant in pairs.select(""):
             print(f"{pairs.NAME}_{variant.other.key:<19}{pairs.TITLE}: {variant.other.title}")
+        for command in checks.COMMANDS:
+            print(f"{checks.NAME}_{command.key:<21}{checks.TITLE}: {command.title}")
         return 0
     items = select(options.only)
     chosen = [source for source in sources.SOURCES if items and options.source in (None, source.name)]
@@ -193,6 +197,8 @@ def main(arguments: list[str] | None = None) -> int:
         results["items"] += pairs.measure(options.only, options.quick, say, problems)
     if options.source in (None, compiling.NAME) and compiling.select(options.only):
         results["items"] += compiling.measure(options.only, options.quick, not options.no_install, say, problems)
+    if options.source in (None, checks.NAME) and checks.select(options.only):
+        results["items"] += checks.measure(options.only, options.quick, say, problems)
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (RESULTS, options.json)):

@@ -59,7 +59,7 @@ void trace_tables() {
   for (const auto& [table, count] : tables) {
     for (size_t i = 0; i < count; ++i) {
       for (const TracedFunction& function : traced_functions)
-        if (function.plain == table[i]) table[i] = function.traced;
+        if (function.plain == table[i]) table[i] = function.watched;
     }
   }
 }

@@ -1,9 +1,9 @@
 """traced.h and traced.cpp: every function once more, for recordings and for check mode.
 
-Loaders get these instead of the plain ones if a recording or check mode began before them. The Python API always calls
-these; each call then tests whether anything looks at it. Check mode looks before and after a call by the functions that
-engine/validation/hooks.h declares: `before_NAME` has the parameters of the function, and refuses the call where it
-returns a result; `after_NAME` has the call's result in front.
+Loaders get the watched ones instead of the plain ones if a recording or check mode began before them. The Python API
+always calls the traced ones, which test whether anything looks at calls. Check mode looks before and after a call by
+the functions that engine/validation/hooks.h declares: `before_NAME` has the parameters of the function, and refuses the
+call where it returns a result; `after_NAME` has the call's result in front.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ struct TracedFunction {
   const char* name;
   const char* signature;  // with the names of its parameters
   void* plain;
-  void* traced;
+  void* watched;  // recorded and checked
+  void* traced;   // the same where anything looks at calls, else the plain one
 };
 
 // Sorted by name. Records of calls have the index.
@@ -65,7 +66,7 @@ def _source(api: Api, hooks: Mapping[str, str]) -> Iterator[str]:
     for function in functions:
         name = function.name
         listed = ", ".join(param.name for param in function.params)
-        addresses = f"reinterpret_cast<void*>({name}), reinterpret_cast<void*>(traced_{name})"
+        addresses = ", ".join(f"reinterpret_cast<void*>({each}{name})" for each in ("", "watched_", "traced_"))
         yield f'    {{"{name}", "{name}({listed})", {addresses}}},'
     yield from ("};", "", "}  // namespace", "")
     yield from ("const std::span<const TracedFunction> traced_functions(all);", "", "}  // namespace anyzero")
@@ -76,8 +77,7 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str])
     params = c_types.parameters((param.name, param.type) for param in function.params) if function.params else ""
     arguments = ", ".join(param.name for param in function.params)
     call = f"{name}({arguments})"
-    yield f"{function.type} ZE_APICALL traced_{name}({params}) {{"
-    yield f"  if (!is_watched()) [[likely]] return {call};"
+    yield f"[[gnu::noinline]] {function.type} ZE_APICALL watched_{name}({params}) {{"
     yield f"  CallRecord record({index}, __builtin_return_address(0));"
     before, after = hooks.get(f"before_{name}"), f"after_{name}" in hooks
     general = list(_general_checks(api, function))
@@ -98,6 +98,11 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str])
     words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
     yield f"  record.returned({', '.join(words)});"
     yield from ("  return result;", "}", "")
+    # Two functions: compilers make unlikely code small, not fast. The second call is a jump: the return address stays.
+    yield f"{function.type} ZE_APICALL traced_{name}({params}) {{"
+    yield f"  if (!is_watched()) [[likely]] return {call};"
+    yield f"  return watched_{name}({arguments});"
+    yield from ("}", "")
 
 
 def _general_checks(api: Api, function: Function) -> Iterator[str]:
@@ -112,7 +117,8 @@ def _general_checks(api: Api, function: Function) -> Iterator[str]:
                 yield f"check_context(hCommandList, {param.name})"
             if param.type == "ze_kernel_handle_t":
                 values = "pArguments" if "pArguments" in given else "nullptr"
-                yield f"check_arguments(hCommandList, {param.name}, {values})"
+                signal = "hSignalEvent" if "hSignalEvent" in given else "nullptr"
+                yield f"check_arguments(hCommandList, {param.name}, {values}, {signal})"
     for param in function.params:
         name = param.type.removeprefix("const ").removesuffix("*").strip()
         if (

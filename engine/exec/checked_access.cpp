@@ -12,6 +12,7 @@
 #include "../check/address_text.h"
 #include "../check/finding.h"
 #include "bounds.h"
+#include "checked_texels.h"
 #include "code.h"
 #include "explain_place.h"
 #include "packet.h"
@@ -92,6 +93,7 @@ std::string memory_text(const CheckedLanes& lanes, const Bounds& bounds) {
     case CheckedMemory::Constant:
       return "constant" + name + size;
     case CheckedMemory::Global:
+    case CheckedMemory::Image:
       break;
   }
   std::string kind = allocation_kind(bounds.begin);
@@ -190,13 +192,15 @@ void check_access(RunningWorker& worker, const CheckSite& site, uint64_t* block,
                   uintptr_t instruction) {
   const auto& running = *static_cast<const RunningLaunch*>(worker.launch);
   const CheckedLanes lanes{site, block};
-  const uint64_t place = std::hash<std::string>{}(running.code->facts().name) * 31 + site.word;
+  if (lanes.memory() == CheckedMemory::Image)
+    return check_texels(worker, site, block, mask, reinterpret_cast<const uint32_t*>(data), instruction);
   bool stop = false;
   for (uint64_t left = mask; left; left &= left - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(left));
     Rule rule;
     const bool bad = broken_rule(lanes, lanes.bounds_of(lane), lanes.address(lane), &rule);
     if (bad && is_checked(kCheckMemory)) {
+      const uint64_t place = std::hash<std::string>{}(running.code->facts().name) * 31 + site.word;
       if (!seen(rule, place)) report_lane(rule, place, running, lanes, lane, instruction);
       stop = is_checked(kCheckStop);
     }

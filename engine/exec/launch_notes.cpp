@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <vector>
 
@@ -24,21 +23,41 @@ namespace {
 constexpr uintptr_t kForeign = uintptr_t{1} << 20;
 constexpr size_t kWord = sizeof(uint64_t);
 
-// Notes of launches that have ended, for reuse.
-struct Pool {
-  std::vector<LaunchNotes*> free;
+// Objects that launches have given back, for reuse.
+template <class T>
+class Reused {
+ public:
+  // nullptr if there is none.
+  T* take() {
+    auto free = free_.open();
+    if (free->empty()) return nullptr;
+    T* last = free->back();
+    free->pop_back();
+    return last;
+  }
+  void give(T* object) { free_.open()->push_back(object); }
+
+ private:
+  Guarded<std::vector<T*>> free_;
 };
 
-// Free arrays of notes, by the number of granules: returning them to the system costs more than clearing them.
+// Free arrays of notes, by the number of granules of a page: returning them to the system costs more than clearing them.
 struct Arrays {
   static constexpr size_t kKept = size_t{256} << 20;
-  size_t in_use = 0;
-  std::map<size_t, std::vector<uint64_t*>> free;
-  size_t bytes = 0;
+  std::atomic<size_t> bytes_in_use{0}, bytes_kept{0};
+  Reused<uint64_t> of[NotedRegion::kPageBits + 1];  // by the number's logarithm
+
+  Reused<uint64_t>& with(size_t granules) { return of[std::countr_zero(granules)]; }
 };
 
-Guarded<Arrays>& arrays() {
-  static auto* all = new Guarded<Arrays>;  // leaked: kernels may run while the process exits
+// Both are leaked: kernels may run while the process exits.
+Arrays& arrays() {
+  static auto* all = new Arrays;
+  return *all;
+}
+
+Reused<LaunchNotes>& ended_launches() {
+  static auto* all = new Reused<LaunchNotes>;
   return *all;
 }
 
@@ -49,51 +68,37 @@ size_t most_bytes() {
 }
 
 uint64_t* take_array(size_t granules) {
-  uint64_t* array = nullptr;
-  {
-    auto all = arrays().open();
-    if (all->in_use + granules * sizeof *array > most_bytes()) return nullptr;
-    all->in_use += granules * sizeof *array;
-    auto& free = all->free[granules];
-    if (!free.empty()) {
-      array = free.back();
-      free.pop_back();
-      all->bytes -= granules * sizeof *array;
-    }
+  Arrays& all = arrays();
+  const size_t bytes = granules * sizeof(uint64_t);
+  if (all.bytes_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes > most_bytes()) {
+    all.bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
+    return nullptr;
   }
-  if (!array) {
-    array = static_cast<uint64_t*>(std::calloc(granules, sizeof *array));
-    if (!array) arrays().open()->in_use -= granules * sizeof *array;
+  if (uint64_t* array = all.with(granules).take()) {
+    all.bytes_kept.fetch_sub(bytes, std::memory_order_relaxed);
+    std::memset(array, 0, bytes);
     return array;
   }
-  std::memset(array, 0, granules * sizeof *array);
+  auto* array = static_cast<uint64_t*>(std::calloc(granules, sizeof(uint64_t)));
+  if (!array) all.bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
   return array;
 }
 
 void give_array(uint64_t* array, size_t granules) {
   if (!array) return;
-  {
-    auto all = arrays().open();
-    all->in_use -= granules * sizeof *array;
-    if (all->bytes < Arrays::kKept) {
-      all->bytes += granules * sizeof *array;
-      all->free[granules].push_back(array);
-      return;
-    }
-  }
-  std::free(array);
-}
-
-Guarded<Pool>& pool() {
-  static auto* all = new Guarded<Pool>;  // leaked: kernels may run while the process exits
-  return *all;
+  Arrays& all = arrays();
+  const size_t bytes = granules * sizeof(uint64_t);
+  all.bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
+  if (all.bytes_kept.load(std::memory_order_relaxed) >= Arrays::kKept) return std::free(array);
+  all.bytes_kept.fetch_add(bytes, std::memory_order_relaxed);
+  all.with(granules).give(array);
 }
 
 thread_local std::vector<LaunchNotes*>* under_way __attribute__((tls_model("initial-exec"))) = nullptr;
 
 void give_back(LaunchNotes* notes) {
   notes->clear();
-  pool().open()->free.push_back(notes);
+  ended_launches().give(notes);
 }
 
 LaunchNotes* acquire(const void* frame) {
@@ -103,14 +108,7 @@ LaunchNotes* acquire(const void* frame) {
     give_back(under_way->back());
     under_way->pop_back();
   }
-  LaunchNotes* notes = nullptr;
-  {
-    auto all = pool().open();
-    if (!all->free.empty()) {
-      notes = all->free.back();
-      all->free.pop_back();
-    }
-  }
+  LaunchNotes* notes = ended_launches().take();
   if (!notes) notes = new LaunchNotes;
   notes->frame = frame;
   under_way->push_back(notes);

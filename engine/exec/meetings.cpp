@@ -65,30 +65,27 @@ void add_meeting(ThreadNotes& thread, const NoteSite& site, uint64_t there, uint
   }
   const uint64_t told = kind == Meeting::Missing ? there & ~here : here;
   if (!told) return;
-  MeetingNotes* found = nullptr;
-  for (MeetingNotes& each : thread.meetings)
-    if (!each.site || each.site->number == site.number) {
-      found = &each;
-      break;
-    }
-  if (!found) found = &thread.meetings.emplace_back();
-  if (!found->site) {
-    found->site = &site;
-    found->instruction = instruction;
-    found->count = 0;
-    found->items.assign((thread.launch->group_items + 63) / 64, 0);
+  if (site.number >= thread.meetings.size()) thread.meetings.resize(site.number + 1);
+  MeetingNotes& notes = thread.meetings[site.number];
+  if (!notes.site) {
+    thread.begun_meetings.push_back(site.number);
+    notes.site = &site;
+    notes.instruction = instruction;
+    notes.count = 0;
+    notes.items.assign((thread.launch->group_items + 63) / 64, 0);
   }
-  found->count += static_cast<uint64_t>(std::popcount(told));
+  notes.count += static_cast<uint64_t>(std::popcount(told));
   for (uint64_t left = told; left; left &= left - 1) {
     const uint64_t each = item + static_cast<unsigned>(std::countr_zero(left));
-    if (each < thread.launch->group_items) found->items[each / 64] |= uint64_t{1} << each % 64;
+    if (each < thread.launch->group_items) notes.items[each / 64] |= uint64_t{1} << each % 64;
   }
 }
 
 void finish_meetings(ThreadNotes& thread) {
   const uint64_t all = thread.launch->group_items;
-  for (MeetingNotes& each : thread.meetings) {
-    if (!each.site) break;
+  for (const uint32_t number : thread.begun_meetings) {
+    MeetingNotes& each = thread.meetings[number];
+    if (!each.site) continue;
     const NoteSite& site = *std::exchange(each.site, nullptr);
     const bool missing = static_cast<Meeting>(site.kind) == Meeting::Missing;
     const uint64_t arrived = missing ? all - std::min(each.count, all) : each.count, flip = missing ? ~uint64_t{0} : 0;
@@ -97,6 +94,7 @@ void finish_meetings(ThreadNotes& thread) {
       report_missing(thread, Rule::DivergentBarrier, site, each.instruction, arrived, all, first_item(each.items, flip),
                      first_item(each.items, ~flip));
   }
+  thread.begun_meetings.clear();
 }
 
 }  // namespace anyzero

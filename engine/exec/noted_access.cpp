@@ -230,7 +230,7 @@ void note_group(RunningWorker& worker, uint64_t x, uint64_t y, uint64_t z) {
   }
   thread->group_began = thread->local.fence = ++thread->local.now;
   thread->global = {thread->group, thread->launch->shift, 1, 1};
-  for (MeetingNotes& each : thread->meetings) each.site = nullptr;
+  thread->drop_meetings();
   thread->filled.clear();
 }
 

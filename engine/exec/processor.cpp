@@ -136,7 +136,7 @@ Progress Walk::walk() {
       if (progress != Progress::Idle) return progress;
       if (ring.lost_.load(std::memory_order_relaxed)) continue;
     } else {
-      Step result = step(packet, nullptr);
+      Step result = step(packet, nullptr, ring.done_ + 1);
       if (result == Step::Blocked) return Progress::Blocked;
       if (result == Step::NeedsEngine) return Progress::NeedsEngine;
       if (ring.lost_.load(std::memory_order_relaxed)) continue;
@@ -173,7 +173,8 @@ Progress Walk::execute(ExecutePacket& packet) {
       continue;
     }
     const Packet& inner = ring.inner_.packet();
-    Step result = step(inner, ring.targets_);
+    const bool last = inner.signal && !packet.signal && ring.inside_ == packet.count && ring.inner_done_ + 1 == program.count();
+    Step result = step(inner, ring.targets_, last ? ring.done_ + packet.commands + 1 : 0);
     if (result == Step::Blocked) return Progress::Blocked;
     if (result == Step::NeedsEngine) return Progress::NeedsEngine;
     if (ring.lost_.load(std::memory_order_relaxed)) break;
@@ -185,7 +186,10 @@ Progress Walk::execute(ExecutePacket& packet) {
   }
   if (ring.lost_.load(std::memory_order_relaxed)) return Progress::Idle;  // the outer walk abandons the rest
   ring.inside_ = 0;
-  if (packet.signal) packet.signal->complete(ring.execute_start_);
+  if (packet.signal) {
+    ring.ended_.store(ring.done_ + packet.commands + 1, std::memory_order_relaxed);
+    packet.signal->complete(ring.execute_start_);
+  }
   return Progress::Idle;
 }
 
@@ -242,7 +246,7 @@ Walk::Step Walk::ready(const Packet& packet, const WaitFor* targets) {
   return Step::Done;
 }
 
-Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
+Walk::Step Walk::step(const Packet& packet, const WaitFor* targets, uint64_t ends) {
   if (packet.n_waits) {
     Step result = ready(packet, targets);
     if (result != Step::Done || ring.lost_.load(std::memory_order_relaxed)) return result;
@@ -258,7 +262,10 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets) {
   if (packet.op == Op::Infer && ring.lost_.load(std::memory_order_relaxed)) return Step::Done;
   if (recorded) [[unlikely]]
     record(packet, tick);
-  if (signal) signal->complete(start);
+  if (signal) {
+    if (ends) ring.ended_.store(ends, std::memory_order_relaxed);
+    signal->complete(start);
+  }
   return Step::Done;
 }
 
@@ -348,6 +355,7 @@ void Walk::act(const Packet& packet) {
       infer(static_cast<const InferPacket&>(packet));
       break;
     case Op::SignalFence:
+      ring.ended_.store(ring.done_ + 1, std::memory_order_relaxed);
       static_cast<const SignalFencePacket&>(packet).fence->signal().set(1);
       break;
     case Op::SignalSemaphores: {

@@ -25,7 +25,8 @@ class Walk {
   void pop(Packet& packet);
   // `targets`: the resolved targets of a recorded packet's waits in this execution.
   Step ready(const Packet& packet, const WaitFor* targets);
-  Step step(const Packet& packet, const WaitFor* targets);
+  // `ends`: how many commands of the ring have ended when this one has; 0 inside of an execution that goes on.
+  Step step(const Packet& packet, const WaitFor* targets, uint64_t ends);
   void act(const Packet& packet);
   // Does work that moves so many bytes, and adds its time.
   template <class Work>

@@ -79,8 +79,6 @@ class Ring {
   Engine& engine() const { return engine_; }
   // Rings are numbered from 1 in each process, for reports.
   uint64_t number() const { return number_; }
-  // For check mode: the host has seen commands up to this position done, by an event; they count a moment later.
-  void note_seen(uint64_t position) { seen_.store(position, std::memory_order_relaxed); }
   // Nanoseconds that kernels and copies of this ring have taken until `now`.
   uint64_t busy(uint64_t now) const { return busy_.until(now); }
 
@@ -167,7 +165,6 @@ class Ring {
   Engine& engine_;
   std::atomic<uint32_t> priority_;
   const uint64_t number_;
-  std::atomic<uint64_t> seen_{0};  // note_seen()
 
   alignas(64) SpinLock write_lock_;
   Stream stream_;
@@ -180,6 +177,9 @@ class Ring {
   alignas(64) SpinLock turn_;  // held by the thread that walks
   Cursor head_;
   uint64_t done_ = 0;
+  // Commands whose work is done: stored before they signal, so that a thread that has seen an event finds its command here. They
+  // count in `completed_` a moment later: who waits for the ring finds its events signalled.
+  std::atomic<uint64_t> ended_{0};
   // Inside an Execute packet: which program, and how far.
   uint64_t inside_ = 0;  // index of the program + 1; 0 when not inside
   Cursor inner_;

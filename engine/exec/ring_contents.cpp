@@ -1,4 +1,5 @@
 // The contents of a ring, for check mode.
+#include <algorithm>
 #include <mutex>
 
 #include "engine.h"
@@ -15,13 +16,14 @@ std::string command_text(const Packet& packet, const Ring& ring, uint64_t positi
 
 void Ring::each_submitted(const std::function<void(const Packet&, uint64_t)>& look) {
   std::lock_guard lock(write_lock_);
-  const uint64_t all = submitted(), done = completed_.value.load(std::memory_order_acquire) & ~Signal::kFailed;
+  const uint64_t all = submitted(), counted = completed_.value.load(std::memory_order_acquire) & ~Signal::kFailed;
+  const uint64_t done = std::max({counted, ended_.load(std::memory_order_relaxed), given_up_});
   Cursor at{oldest_ ? oldest_ : stream_.first(), 0};
   for (uint64_t position = oldest_position_; position < all;) {
     const Packet& packet = at.packet();
     position += packet.commands();
     at.advance(packet);
-    if (position > done && position > given_up_ && position > seen_.load(std::memory_order_relaxed)) look(packet, position);
+    if (position > done) look(packet, position);
   }
 }
 

@@ -39,7 +39,7 @@ void ThreadNotes::begin(const RunningLaunch& now) {
   region = nullptr;
   group = 0;
   global = {0, launch->shift, 1, 1};
-  for (MeetingNotes& each : meetings) each.site = nullptr;
+  drop_meetings();
 }
 
 void ThreadNotes::make_local_arrays(AccessClass wanted, size_t granules) {

@@ -10,9 +10,9 @@
 
 namespace anyzero {
 
-// Work-items that have reached a barrier, or that are missing there.
+// Work-items of the group that have reached a barrier, or that are missing there.
 struct MeetingNotes {
-  const NoteSite* site = nullptr;  // nullptr for a free entry; all later ones are free, too
+  const NoteSite* site = nullptr;  // nullptr while none has
   uintptr_t instruction = 0;
   uint64_t count = 0;
   std::vector<uint64_t> items;  // a bit each
@@ -32,11 +32,16 @@ struct ThreadNotes {
   std::vector<uint64_t> local_notes[kAccessClasses];
   Notes local_cells{};  // of those that were made for so many granules
   size_t local_granules = 0;
-  std::vector<uint32_t> local_written;  // the count of `local` when the group began that wrote the granule
-  std::vector<AddressRange> filled;     // offsets in local memory that were initialized when the group began
-  std::vector<MeetingNotes> meetings;
+  std::vector<uint32_t> local_written;   // the count of `local` when the group began that wrote the granule
+  std::vector<AddressRange> filled;      // offsets in local memory that were initialized when the group began
+  std::vector<MeetingNotes> meetings;    // by the number of the site
+  std::vector<uint32_t> begun_meetings;  // the numbers of those that have a site
 
   void begin(const RunningLaunch& now);
+  void drop_meetings() {
+    for (const uint32_t number : begun_meetings) meetings[number].site = nullptr;
+    begun_meetings.clear();
+  }
   bool is_filled(uint64_t offset) const {
     for (const AddressRange& range : filled)
       if (range.contains(offset)) return true;

@@ -13,7 +13,7 @@ inline constinit std::atomic<uint32_t> watched{0};
 
 // True while a queue's thread runs a function of the program: calls from there are no calls of a thread that the program could wait
 // for.
-inline constinit thread_local bool in_host_function = false;
+inline constinit thread_local bool in_host_function __attribute__((tls_model("initial-exec"))) = false;
 
 inline bool is_watched() { return watched.load(std::memory_order_relaxed); }
 

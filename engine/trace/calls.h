@@ -29,7 +29,7 @@ inline uint64_t received(ze_result_t result, T* const* at) {
 class CallRecord {
  public:
   // `caller` is where the program called from.
-  explicit CallRecord(uint32_t function, const void* caller = nullptr)
+  [[gnu::always_inline]] explicit CallRecord(uint32_t function, const void* caller = nullptr)
       : function_(function),
         recorder_(is_recording() ? recorder() : nullptr),
         outer_(recorder_ ? recorder_->exchange({}) : Submission{}),
@@ -40,14 +40,9 @@ class CallRecord {
   CallRecord& operator=(const CallRecord&) = delete;
 
   template <class... Words>
-  void returned(uint64_t result, Words... words) {
-    TraceRecord* record = begin(TraceKind::Call, result);
-    if (!record) return;
-    record->what = function_;
-    const uint64_t values[] = {words..., 0};
-    constexpr size_t most = sizeof record->values / sizeof *record->values;
-    std::memcpy(record->values, values, (sizeof...(words) < most ? sizeof...(words) : most) * sizeof *values);
-    recorder_->complete();
+  [[gnu::always_inline]] void returned(uint64_t result, Words... words) {
+    if (recorder_) [[unlikely]]
+      complete(result, words...);
   }
 
   // Of an extension's function, which has a name instead of a number.
@@ -59,6 +54,17 @@ class CallRecord {
   }
 
  private:
+  template <class... Words>
+  [[gnu::noinline]] void complete(uint64_t result, Words... words) {
+    TraceRecord* record = begin(TraceKind::Call, result);
+    if (!record) return;
+    record->what = function_;
+    const uint64_t values[] = {words..., 0};
+    constexpr size_t most = sizeof record->values / sizeof *record->values;
+    std::memcpy(record->values, values, (sizeof...(words) < most ? sizeof...(words) : most) * sizeof *values);
+    recorder_->complete();
+  }
+
   TraceRecord* begin(TraceKind kind, uint64_t result) const {
     if (!recorder_ || !recorder_->is_of_this_process()) return nullptr;
     const uint64_t end = ticks();

@@ -11,9 +11,11 @@ namespace anyzero {
 
 class CheckedCall {
  public:
-  CheckedCall(const char* function, const void* caller) : on_(checks.load(std::memory_order_relaxed) != 0), outer_(host_place) {
+  [[gnu::always_inline]] CheckedCall(const char* function, const void* caller)
+      : on_(checks.load(std::memory_order_relaxed) != 0), outer_(host_place) {
     host_place = {function, caller};
-    if (on_ && !in_host_function) note_caller();
+    if (on_ && !is_caller && !in_host_function) [[unlikely]]
+      add_caller();
   }
   ~CheckedCall() { host_place = outer_; }
   CheckedCall(const CheckedCall&) = delete;

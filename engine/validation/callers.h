@@ -9,14 +9,17 @@ namespace anyzero {
 
 inline constinit std::atomic<int> callers{0}, waiting_callers{0};
 
-// Counts the calling thread from its first call to its end.
-inline void note_caller() {
+inline constinit thread_local bool is_caller __attribute__((tls_model("initial-exec"))) = false;
+
+// Counts the calling thread until its end.
+[[gnu::cold, gnu::noinline]] inline void add_caller() {
   struct Caller {
     Caller() { callers.fetch_add(1); }
     ~Caller() { callers.fetch_sub(1); }
   };
   static thread_local Caller caller;
   static_cast<void>(&caller);
+  is_caller = true;
 }
 
 struct WaitingCaller {

@@ -30,8 +30,9 @@ bool CommandOrder::ready(const CommandUse& command) const {
   return true;
 }
 
-void CommandOrder::submit(CommandUse&& command, uint64_t done) {
+void CommandOrder::submit(const CommandUse& command, uint64_t done) {
   RingState& ring = rings_[command.name.ring];
+  ring.device = command.device;
   const uint64_t position = command.name.position;
   // Something that calls do not tell lets commands go on, or other processes may.
   if (command.unknown || (!ring.waiting.empty() && ring.waiting.front().name.position <= done)) return lose_track();
@@ -41,7 +42,7 @@ void CommandOrder::submit(CommandUse&& command, uint64_t done) {
     if (waiting_) play_waiting();
     return;
   }
-  ring.waiting.push_back(std::move(command));
+  ring.waiting.push_back(command);
   ++waiting_;
 }
 

@@ -24,12 +24,20 @@ struct Race {
 class CommandOrder {
  public:
   // Commands come in the order of their ring. `done`: how far the ring has really come.
-  void submit(CommandUse&& command, uint64_t done);
+  void submit(const CommandUse& command, uint64_t done);
   // A ring is given commands that nobody tells about here.
   void lose_track();
   // The host has seen the commands of a ring up to a position, or a binary event or a fence.
   void host_saw(uint64_t ring, uint64_t position);
   void host_saw(const void* object);
+  // All commands of the devices that `has` accepts.
+  template <class F>
+  void host_saw_all(F&& has) {
+    std::vector<std::pair<uint64_t, uint64_t>> seen;
+    for (const auto& [number, ring] : rings_)
+      if (has(ring.device)) seen.emplace_back(number, ring.submitted);
+    for (const auto& [number, position] : seen) host_saw(number, position);
+  }
   void host_signals(const void* event);
   void resets(const void* object);
   void forget(const void* object) { objects_.erase(object); }
@@ -44,6 +52,7 @@ class CommandOrder {
 
  private:
   struct RingState {
+    const void* device = nullptr;
     Clock clock;  // what is done when its next command begins
     uint64_t submitted = 0;
     uint64_t played = 0;

@@ -122,8 +122,8 @@ std::string CommandName::text() const {
   return what + ", command " + std::to_string(position) + " of queue " + std::to_string(ring);
 }
 
-CommandUse command_use(const Packet& packet, const WaitFor** targets) {
-  CommandUse use;
+void read_command_use(const Packet& packet, const WaitFor** targets, CommandUse& use) {
+  use.clear();
   use.name.op = packet.op;
   for (uint32_t i = 0; i < packet.n_waits; ++i) {
     const WaitFor& wait = settled(packet.waits()[i], targets);
@@ -140,7 +140,6 @@ CommandUse command_use(const Packet& packet, const WaitFor** targets) {
   use.tells_host = packet.op == Op::HostFunction;
   use.unknown = use.unknown || packet.op == Op::AwaitSemaphores;
   add_memory(use, packet);
-  return use;
 }
 
 }  // namespace anyzero

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../exec/packet.h"
@@ -38,6 +39,7 @@ struct CommandWait {
 
 struct CommandUse {
   CommandName name;
+  const void* device = nullptr;
   uint64_t behind = 0;  // so many commands of its own ring are done when it begins
   std::vector<CommandWait> waits;
   const void* signals = nullptr;  // a binary event or a fence, by its address
@@ -45,9 +47,21 @@ struct CommandUse {
   std::vector<Span> spans;
   bool tells_host = false;  // a host function: the program may go by it
   bool unknown = false;     // waits for something that calls do not tell
+
+  // For another command, in the memory that it has.
+  void clear() {
+    std::vector<CommandWait> no_waits = std::move(waits);
+    std::vector<Span> no_spans = std::move(spans);
+    no_waits.clear();
+    no_spans.clear();
+    *this = {};
+    waits = std::move(no_waits);
+    spans = std::move(no_spans);
+  }
 };
 
-// `targets`: what the waits that each execution settles wait for, advanced by as many as the packet has; or nullptr.
-CommandUse command_use(const Packet& packet, const WaitFor** targets);
+// Writes what a packet does to `use`. `targets`: what the waits that each execution settles wait for, advanced by as many as the
+// packet has; or nullptr.
+void read_command_use(const Packet& packet, const WaitFor** targets, CommandUse& use);
 
 }  // namespace anyzero

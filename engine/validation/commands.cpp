@@ -1,6 +1,5 @@
 #include "commands.h"
 
-#include "../exec/program.h"
 #include "../objects/commands/command_queue.h"
 #include "../objects/devices/device.h"
 #include "../objects/devices/driver.h"
@@ -26,16 +25,6 @@ const char* own_use(const Packet& packet, const Event& event) {
   return waits_for(packet, event) ? "waits for" : nullptr;
 }
 
-template <class F>
-void each_of(Program& program, F&& look) {
-  Cursor at{program.stream().first(), 0};
-  for (uint64_t i = 0; i < program.count(); ++i) {
-    const Packet& packet = at.packet();
-    at.advance(packet);
-    look(packet);
-  }
-}
-
 // The same of a packet and of the recorded lists that it executes.
 const char* any_use(const Packet& packet, const Event& event) {
   const char* use = own_use(packet, event);
@@ -48,14 +37,15 @@ const char* any_use(const Packet& packet, const Event& event) {
   return use;
 }
 
-// The first packet of a ring whose last event is signalled: it counts as done a moment later.
-bool nearly_done(const Packet& packet) {
-  const Packet* last = &packet;
-  if (packet.op == Op::Execute && !packet.signal) {
-    auto& execute = static_cast<const ExecutePacket&>(packet);
-    for (uint64_t i = 0; i < execute.count; ++i) each_of(*execute.programs()[i], [&](const Packet& inner) { last = &inner; });
-  }
-  return last->signal && !last->signal->counts() && reached(*last->signal);
+bool has_image(const Packet& packet, const Image& image) {
+  bool found = false;
+  if (packet.op == Op::CopyBoxes)
+    for (const Image* each : static_cast<const CopyBoxesPacket&>(packet).images) found = found || each == &image;
+  if (packet.op == Op::Launch)
+    for_each_launch(static_cast<const LaunchPacket&>(packet), [&](const Launch& launch) {
+      for (uint32_t i = 0; i < launch.n_images; ++i) found = found || launch.images()[i] == &image;
+    });
+  return found;
 }
 
 // What `find` says of the first packet that it says something of.
@@ -66,9 +56,7 @@ std::string first_use(Driver& driver, F&& find) {
     bool first = true;
     Ring& ring = point.ring();
     ring.each_submitted([&](const Packet& packet, uint64_t position) {
-      if (!found.empty()) return;
-      const bool is_first = std::exchange(first, false);
-      if (!is_first || !nearly_done(packet)) found = find(packet, ring, position, is_first);
+      if (found.empty()) found = find(packet, ring, position, std::exchange(first, false));
     });
   }
   return found;
@@ -86,7 +74,7 @@ std::vector<RingPoint> busy_rings(Driver& driver) {
 std::string use_of(const Event& event) {
   return first_use(event.driver(), [&](const Packet& packet, const Ring& ring, uint64_t position, bool first) {
     const char* use = any_use(packet, event);
-    // The first one may be about to be done: its waits are over, and its event is signalled, if it can be.
+    // The first one may run: its wait for a signalled event is over.
     if (!use || (first && reached(event))) return std::string();
     return command_text(packet, ring, position) + " " + use + " it";
   });
@@ -103,10 +91,8 @@ std::string use_of(const Program& program, Driver& driver) {
 }
 
 std::string use_of(const Fence& fence) {
-  return first_use(fence.queue().context().driver(), [&](const Packet& packet, const Ring& ring, uint64_t position, bool first) {
+  return first_use(fence.queue().context().driver(), [&](const Packet& packet, const Ring& ring, uint64_t position, bool) {
     if (packet.op != Op::SignalFence || static_cast<const SignalFencePacket&>(packet).fence != &fence) return std::string();
-    // It waits for nothing, so that it is being signalled just now, or has been: the host may have reset it already.
-    if (first) return std::string();
     return command_text(packet, ring, position) + " signals it";
   });
 }
@@ -117,27 +103,22 @@ std::string use_of(const MemoryRange& memory, Driver& driver) {
   });
 }
 
-void note_seen(const Event& event) {
-  if (!reached(event)) return;
-  for (RingPoint& point : busy_rings(event.driver())) {
-    uint64_t seen = 0;
-    bool first = true;
-    point.ring().each_submitted([&](const Packet& packet, uint64_t position) {
-      if (std::exchange(first, false) && nearly_done(packet)) seen = position;
-    });
-    if (seen) point.ring().note_seen(seen);
-  }
+std::string use_of(const Image& image, Driver& driver) {
+  return first_use(driver, [&](const Packet& packet, const Ring& ring, uint64_t position, bool) {
+    bool found = has_image(packet, image);
+    if (packet.op == Op::Execute) {
+      auto& execute = static_cast<const ExecutePacket&>(packet);
+      for (uint64_t i = 0; i < execute.count; ++i)
+        each_of(*execute.programs()[i], [&](const Packet& inner) { found = found || has_image(inner, image); });
+    }
+    return found ? command_text(packet, ring, position) : std::string();
+  });
 }
 
 std::string unfinished(Ring& ring) {
   std::string found;
   if (ring.lost()) return found;  // nothing of it will be done
-  uint64_t commands = 0;
-  ring.each_submitted([&](const Packet& packet, uint64_t position) {
-    ++commands;
-    found = command_text(packet, ring, position);
-    if (commands == 1 && (nearly_done(packet) || packet.op == Op::SignalFence)) found.clear();
-  });
+  ring.each_submitted([&](const Packet& packet, uint64_t position) { found = command_text(packet, ring, position); });
   return found;
 }
 

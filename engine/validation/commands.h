@@ -1,10 +1,10 @@
 // What commands that are not done yet do with an object.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "../exec/program.h"
 #include "../exec/ring.h"
 
 namespace anyzero {
@@ -12,6 +12,7 @@ namespace anyzero {
 class Driver;
 class Event;
 class Fence;
+class Image;
 
 // The rings of all devices of the driver that have something to do, held.
 std::vector<RingPoint> busy_rings(Driver& driver);
@@ -21,9 +22,19 @@ std::string use_of(const Event& event);
 std::string use_of(const Program& program, Driver& driver);
 std::string use_of(const Fence& fence);
 std::string use_of(const MemoryRange& memory, Driver& driver);
-// The host has seen the event signalled, and is about to reset it: commands that end with it are done.
-void note_seen(const Event& event);
-// The last command of a ring, unless the host has seen its event: then it is as good as done.
+std::string use_of(const Image& image, Driver& driver);
+// The last command of a ring that is not done.
 std::string unfinished(Ring& ring);
+
+// Shows every command of a recorded list.
+template <class F>
+void each_of(Program& program, F&& look) {
+  Cursor at{program.stream().first(), 0};
+  for (uint64_t i = 0; i < program.count(); ++i) {
+    const Packet& packet = at.packet();
+    at.advance(packet);
+    look(packet);
+  }
+}
 
 }  // namespace anyzero

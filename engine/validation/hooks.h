@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../abi/gen/ze_api.h"
+#include "../check/finding.h"
 
 namespace anyzero {
 
@@ -71,6 +72,7 @@ ze_result_t before_zeCommandListAppendQueryKernelTimestamps(ze_command_list_hand
 ze_result_t before_zeMemGetIpcHandle(ze_context_handle_t context, const void* pointer, ze_ipc_mem_handle_t* handle);
 
 // Order: synchronization.cpp
+void before_zeImageDestroy(ze_image_handle_t image);
 void before_zeEventHostReset(ze_event_handle_t event);
 void before_zeEventDestroy(ze_event_handle_t event);
 void before_zeFenceReset(ze_fence_handle_t fence);
@@ -88,30 +90,34 @@ ze_result_t before_zeCommandListHostSynchronize(ze_command_list_handle_t list, u
 // What hardware or the specification does not allow: strictness.cpp
 void before_zeEventQueryStatus(ze_event_handle_t event);
 void before_zeEventHostSignal(ze_event_handle_t event);
+void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, uint64_t timeout);
+void after_zeEventQueryStatus(ze_result_t result, ze_event_handle_t event);
 void before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
                                                     const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
                                                     ze_event_handle_t* waits);
 
 // What the host has seen, for the order of commands: races.cpp
-void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, uint64_t timeout);
-void after_zeEventQueryStatus(ze_result_t result, ze_event_handle_t event);
 void after_zeEventQueryKernelTimestamp(ze_result_t result, ze_event_handle_t event, ze_kernel_timestamp_result_t* times);
 void after_zeFenceHostSynchronize(ze_result_t result, ze_fence_handle_t fence, uint64_t timeout);
 void after_zeFenceQueryStatus(ze_result_t result, ze_fence_handle_t fence);
 void after_zeCommandQueueSynchronize(ze_result_t result, ze_command_queue_handle_t queue, uint64_t timeout);
+void after_zeDeviceSynchronize(ze_result_t result, ze_device_handle_t device);
 void after_zeCommandListHostSynchronize(ze_result_t result, ze_command_list_handle_t list, uint64_t timeout);
 void after_zeCommandQueueExecuteCommandLists(ze_result_t result, ze_command_queue_handle_t queue, uint32_t count,
                                              ze_command_list_handle_t* lists, ze_fence_handle_t fence);
+void note_appended(ze_command_list_handle_t list);
 // After every append.
-void check_appended(ze_command_list_handle_t list);
+inline void check_appended(ze_command_list_handle_t list) {
+  if (is_checked(kCheckRaces)) note_appended(list);
+}
 
 // Of every append that waits for events or signals one.
 void check_append(ze_command_list_handle_t list, ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
 // Of every kernel and image that a command uses.
 void check_context(ze_command_list_handle_t list, ze_kernel_handle_t kernel);
 void check_context(ze_command_list_handle_t list, ze_image_handle_t image);
-// Of every launch; `given`: addresses of the arguments' values, where the kernel's own are not used.
-void check_arguments(ze_command_list_handle_t list, ze_kernel_handle_t kernel, void* const* given);
+// Of every launch; `given`: addresses of the arguments' values, where the kernel's own are not used; `signal`: may be nullptr.
+void check_arguments(ze_command_list_handle_t list, ze_kernel_handle_t kernel, void* const* given, ze_event_handle_t signal);
 // Of memory that a command uses, and of pointers that must be multiples of `alignment`.
 void check_context(ze_command_list_handle_t list, const void* memory);
 void check_alignment(const void* pointer, size_t alignment, const char* what);

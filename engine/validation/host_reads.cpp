@@ -1,6 +1,5 @@
 // Reads of memory by the host itself, as far as languages tell of them, while a command is still to write it.
 #include "../check/finding.h"
-#include "../exec/program.h"
 #include "../objects/devices/driver.h"
 #include "../objects/memory/allocation.h"
 #include "call.h"
@@ -14,17 +13,14 @@ namespace {
 bool writes_to(const Packet& packet, uintptr_t begin, uintptr_t end) {
   if (packet.op == Op::Execute) {
     auto& execute = static_cast<const ExecutePacket&>(packet);
-    for (uint32_t i = 0; i < execute.count; ++i) {
-      Cursor at{execute.programs()[i]->stream().first(), 0};
-      for (uint64_t left = execute.programs()[i]->count(); left; --left) {
-        const Packet& inner = at.packet();
-        at.advance(inner);
-        if (writes_to(inner, begin, end)) return true;
-      }
-    }
-    return false;
+    bool found = false;
+    for (uint32_t i = 0; i < execute.count; ++i)
+      each_of(*execute.programs()[i], [&](const Packet& inner) { found = found || writes_to(inner, begin, end); });
+    return found;
   }
-  for (const Span& span : command_use(packet, nullptr).spans)
+  CommandUse use;
+  read_command_use(packet, nullptr, use);
+  for (const Span& span : use.spans)
     if (span.writes && span.begin < end && begin < span.end) return true;
   return false;
 }

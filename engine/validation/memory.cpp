@@ -11,6 +11,8 @@
 #include "../objects/memory/allocation.h"
 #include "commands.h"
 #include "hooks.h"
+#include "host_scope.h"
+#include "known_memory.h"
 #include "made_objects.h"
 #include "races.h"
 
@@ -42,20 +44,9 @@ void check_free(ze_context_handle_t handle, void* pointer, bool awaited) {
   if (!use.empty()) tell(Rule::MemoryFreedInUse, "memory is freed while a command still uses it", use);
 }
 
-// Refuses a command that leaves the allocation in which it begins, or uses memory that has been freed. Memory of the program's own
-// is not known.
-ze_result_t check_span(const void* pointer, uint64_t bytes, const char* does) {
-  if (!is_checked(kCheckMemory) || !pointer || !bytes) return ZE_RESULT_SUCCESS;
+[[gnu::cold, gnu::noinline]] ze_result_t refuse_span(const void* pointer, uint64_t bytes, uint64_t left, bool freed,
+                                                     const char* does) {
   const auto at = reinterpret_cast<uintptr_t>(pointer);
-  uint64_t left = UINT64_MAX;
-  Origin origin = Origin::Heap;
-  with_allocation(pointer, [&](Allocation& allocation) {
-    left = allocation.base + allocation.size - at;
-    origin = allocation.origin;
-  });
-  const bool freed = left == UINT64_MAX && freed_lately(at);
-  // What is mapped into one reservation is one piece of memory to a program.
-  if (!freed && (bytes <= left || origin == Origin::Physical)) return ZE_RESULT_SUCCESS;
   const Rule rule = freed ? Rule::UseAfterFree : Rule::CommandOutOfBounds;
   char where[256], message[160];
   describe_address(at, where, sizeof where);
@@ -71,16 +62,27 @@ ze_result_t check_span(const void* pointer, uint64_t bytes, const char* does) {
   return fail(freed ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_ERROR_INVALID_SIZE, "%s (%s)", message, where);
 }
 
-// Memory that a command writes counts as written from now on, although the command may run later: better than a false alarm.
-ze_result_t check_write(const void* to, uint64_t bytes) {
-  if (is_checked(kCheckInit)) note_written(to, bytes);
-  return check_span(to, bytes, "writes");
+// Refuses a command that leaves the allocation in which it begins, or uses memory that has been freed. Memory of the program's own
+// is not known. `list`: whose context the memory has to belong to, or nullptr.
+inline ze_result_t check_span(ze_command_list_handle_t list, const void* pointer, uint64_t bytes, const char* does) {
+  if (!is_checked(kCheckMemory | kCheckStrict) || !pointer) return ZE_RESULT_SUCCESS;
+  const KnownMemory& memory = known_memory(pointer);
+  auto* user = list && memory.context ? checked<CommandList>(list) : nullptr;
+  if (user && memory.context != &user->context()) [[unlikely]] {
+    check_context(list, pointer);
+    return check_span(nullptr, pointer, bytes, does);
+  }
+  const uint64_t left = memory.end - reinterpret_cast<uintptr_t>(pointer);
+  if (bytes <= left && !memory.freed) [[likely]]
+    return ZE_RESULT_SUCCESS;
+  return is_checked(kCheckMemory) && bytes ? refuse_span(pointer, bytes, left, memory.freed, does) : ZE_RESULT_SUCCESS;
 }
 
-ze_result_t check_copy(ze_command_list_handle_t list, const void* to, const void* from, uint64_t size) {
-  check_context(list, to);
-  if (ze_result_t r = check_write(to, size)) return r;
-  return check_span(from, size, "reads");
+// Memory that a command writes counts as written from now on, although the command may run later: better than a false alarm.
+inline ze_result_t check_write(ze_command_list_handle_t list, const void* to, uint64_t bytes, ze_event_handle_t signal) {
+  if (is_checked(kCheckInit)) note_written(to, bytes);
+  if (signal) note_result(signal, to);
+  return check_span(list, to, bytes, "writes");
 }
 
 // From the beginning of the memory to the last byte that a region touches.
@@ -101,43 +103,41 @@ void before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_d
 }
 
 ze_result_t before_zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void* to, const void* from, size_t size,
-                                                 ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  check_context(list, from);
-  return check_copy(list, to, from, size);
+                                                 ze_event_handle_t signal, uint32_t, ze_event_handle_t*) {
+  if (ze_result_t r = check_write(list, to, size, signal)) return r;
+  return check_span(list, from, size, "reads");
 }
 
 ze_result_t before_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t list, void* to, ze_context_handle_t,
-                                                            const void* from, size_t size, ze_event_handle_t, uint32_t,
+                                                            const void* from, size_t size, ze_event_handle_t signal, uint32_t,
                                                             ze_event_handle_t*) {
-  return check_copy(list, to, from, size);
+  if (ze_result_t r = check_write(list, to, size, signal)) return r;
+  return check_span(nullptr, from, size, "reads");
 }
 
 ze_result_t before_zeCommandListAppendMemoryFill(ze_command_list_handle_t list, void* to, const void*, size_t, size_t size,
-                                                 ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  check_context(list, to);
-  return check_write(to, size);
+                                                 ze_event_handle_t signal, uint32_t, ze_event_handle_t*) {
+  return check_write(list, to, size, signal);
 }
 
 ze_result_t before_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t list, void* to, const ze_copy_region_t* to_region,
                                                        uint32_t to_pitch, uint32_t to_slice_pitch, const void* from,
                                                        const ze_copy_region_t* from_region, uint32_t from_pitch,
-                                                       uint32_t from_slice_pitch, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  check_context(list, to);
-  check_context(list, from);
-  if (to_region)
-    if (ze_result_t r = check_write(to, span_of(*to_region, to_pitch, to_slice_pitch))) return r;
-  return from_region ? check_span(from, span_of(*from_region, from_pitch, from_slice_pitch), "reads") : ZE_RESULT_SUCCESS;
+                                                       uint32_t from_slice_pitch, ze_event_handle_t signal, uint32_t,
+                                                       ze_event_handle_t*) {
+  if (!to_region || !from_region) return ZE_RESULT_SUCCESS;  // an error of the call
+  if (ze_result_t r = check_write(list, to, span_of(*to_region, to_pitch, to_slice_pitch), signal)) return r;
+  return check_span(list, from, span_of(*from_region, from_pitch, from_slice_pitch), "reads");
 }
 
-ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t list, uint64_t* to, ze_event_handle_t, uint32_t,
-                                                           ze_event_handle_t*) {
+ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t list, uint64_t* to, ze_event_handle_t signal,
+                                                           uint32_t, ze_event_handle_t*) {
   check_alignment(to, alignof(uint64_t), "a timestamp");
-  check_context(list, to);
-  return check_write(to, sizeof *to);
+  return check_write(list, to, sizeof *to, signal);
 }
 
 ze_result_t before_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t, const void* pointer, size_t size) {
-  return check_span(pointer, size, "prefetches");
+  return check_span(nullptr, pointer, size, "prefetches");
 }
 
 }  // namespace anyzero

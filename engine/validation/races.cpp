@@ -5,15 +5,16 @@
 
 #include "../abi/handle.h"
 #include "../check/finding.h"
-#include "../exec/program.h"
 #include "../exec/submission.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/commands/command_queue.h"
+#include "../objects/devices/device.h"
 #include "../objects/memory/allocation.h"
 #include "../objects/sync/event.h"
 #include "../objects/sync/fence.h"
 #include "../system/mutex.h"
 #include "command_order.h"
+#include "commands.h"
 #include "hooks.h"
 #include "made_objects.h"
 
@@ -24,6 +25,7 @@ namespace {
 struct Watch {
   uint64_t session = 0;
   CommandOrder order;
+  CommandUse use;                                                             // of the command that is being submitted
   std::unordered_map<const Program*, std::vector<const CallSite*>> recorded;  // by the index of the command
 };
 
@@ -62,21 +64,34 @@ class Submitter {
   Submitter(Watch& watch, Ring& ring, uint64_t before)
       : watch_(watch), ring_(ring), done_(ring.completed().value.load(std::memory_order_acquire)), position_(before) {}
 
-  void submit(CommandUse&& use, const CallSite* site, uint64_t behind) {
+  // Submits the command that is in `use`.
+  void submit(const CallSite* site, uint64_t behind) {
+    CommandUse& use = watch_.use;
+    use.device = &ring_.device();
     use.name.ring = ring_.number();
     use.name.position = ++position_;
     use.name.site = site;
     use.behind = behind;
     std::erase_if(use.waits, [&](const CommandWait& wait) { return wait.event && signalled_before(wait.event); });
-    if (!watch_.order.lost()) watch_.order.submit(std::move(use), done_);
+    if (!watch_.order.lost()) watch_.order.submit(use, done_);
+  }
+  void submit(const Packet& packet, const CallSite* site) {
+    read_command_use(packet, nullptr, watch_.use);
+    submit(site, position_);
   }
   void submit_all(const ExecutePacket& packet) {
     const WaitFor* targets = const_cast<ExecutePacket&>(packet).targets();
-    CommandUse whole = command_use(packet, nullptr);
+    CommandUse whole;
+    read_command_use(packet, nullptr, whole);
     for (uint32_t i = 0; i < packet.count; ++i) submit_program(*packet.programs()[i], &targets, &whole.waits);
-    submit(std::move(whole), nullptr, position_);
+    std::swap(watch_.use, whole);
+    submit(nullptr, position_);
   }
-  uint64_t position() const { return position_; }
+  void submit(Fence* fence) {
+    watch_.use.clear();
+    watch_.use.signals = fence;
+    submit(nullptr, position_);
+  }
 
  private:
   // Signalled, but not since the checks began.
@@ -87,19 +102,20 @@ class Submitter {
   void submit_program(Program& program, const WaitFor** targets, std::vector<CommandWait>* waits) {
     const auto found = watch_.recorded.find(&program);
     uint64_t run = position_;  // where commands began that may overlap
-    Cursor at{program.stream().first(), 0};
-    for (uint64_t i = 0; i < program.count(); ++i) {
-      const Packet& packet = at.packet();
-      at.advance(packet);
-      CommandUse use = command_use(packet, targets);
+    uint64_t index = 0;
+    each_of(program, [&](const Packet& packet) {
+      CommandUse& use = watch_.use;
+      read_command_use(packet, targets, use);
       use.waits.insert(use.waits.end(), waits->begin(), waits->end());
       waits->clear();
       const bool overlaps = program.relaxed() && may_overlap(packet);
-      const CallSite* site = found != watch_.recorded.end() && i < found->second.size() ? found->second[i] : nullptr;
+      const bool known = found != watch_.recorded.end() && index < found->second.size();
+      const CallSite* site = known ? found->second[index] : nullptr;
+      ++index;
       if (!overlaps) run = position_;
-      submit(std::move(use), site, run);
+      submit(site, run);
       if (!overlaps) run = position_;
-    }
+    });
   }
 
   Watch& watch_;
@@ -117,13 +133,9 @@ void observe(Ring& ring, const Packet& packet, uint64_t before, Fence* fence) {
       if (packet.op == Op::Execute) {
         to.submit_all(static_cast<const ExecutePacket&>(packet));
       } else {
-        to.submit(command_use(packet, nullptr), append_site, before);
+        to.submit(packet, append_site);
       }
-      if (fence) {
-        CommandUse last;
-        last.signals = fence;
-        to.submit(std::move(last), nullptr, to.position());
-      }
+      if (fence) to.submit(fence);
     } catch (...) {
       order.lose_track();
     }
@@ -169,17 +181,6 @@ void saw_ring(Ring& ring) {
   with_order([&](Watch& watch) { watch.order.host_saw(ring.number(), done); });
 }
 
-void saw_event(ze_result_t result, ze_event_handle_t handle) {
-  if (result != ZE_RESULT_SUCCESS || !is_checked(kCheckRaces)) return;
-  auto* event = checked<Event>(handle);
-  if (!event) return;
-  if (!event->counts()) return with_order([&](Watch& watch) { watch.order.host_saw(event); });
-  const Point point = event->counting_point();
-  if (!point.ring) return;
-  with_order([&](Watch& watch) { watch.order.host_saw(point.ring->number(), point.position); });
-  point.ring->release();
-}
-
 void saw_fence(ze_result_t result, ze_fence_handle_t handle) {
   auto* fence = checked<Fence>(handle);
   if (result == ZE_RESULT_SUCCESS && fence) with_order([&](Watch& watch) { watch.order.host_saw(fence); });
@@ -188,7 +189,6 @@ void saw_fence(ze_result_t result, ze_fence_handle_t handle) {
 }  // namespace
 
 void note_append(const CommandList& list) {
-  if (!is_checked(kCheckRaces)) return;
   const CallSite* site = current_call_site();
   append_site = site;
   if (list.immediate()) return;
@@ -197,6 +197,17 @@ void note_append(const CommandList& list) {
     sites.resize(list.program().count());
     sites.push_back(site);
   });
+}
+
+void note_event_seen(ze_result_t result, ze_event_handle_t handle) {
+  if (result != ZE_RESULT_SUCCESS || !is_checked(kCheckRaces)) return;
+  auto* event = checked<Event>(handle);
+  if (!event) return;
+  if (!event->counts()) return with_order([&](Watch& watch) { watch.order.host_saw(event); });
+  const Point point = event->counting_point();
+  if (!point.ring) return;
+  with_order([&](Watch& watch) { watch.order.host_saw(point.ring->number(), point.position); });
+  point.ring->release();
 }
 
 void note_host_signal(ze_event_handle_t handle) {
@@ -216,9 +227,8 @@ void note_freed(const MemoryRange& memory) {
   with_order([&](Watch& watch) { watch.order.forget(memory.begin, memory.end); });
 }
 
-void check_appended(ze_command_list_handle_t handle) {
+void note_appended(ze_command_list_handle_t handle) {
   append_site = nullptr;
-  if (!is_checked(kCheckRaces)) return;
   report_races();
   auto* list = checked<CommandList>(handle);
   ze_command_queue_mode_t mode;
@@ -236,10 +246,8 @@ void after_zeCommandQueueExecuteCommandLists(ze_result_t, ze_command_queue_handl
   for (Ring* ring : queue->rings()) saw_ring(*ring);
 }
 
-void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, uint64_t) { saw_event(result, event); }
-void after_zeEventQueryStatus(ze_result_t result, ze_event_handle_t event) { saw_event(result, event); }
 void after_zeEventQueryKernelTimestamp(ze_result_t result, ze_event_handle_t event, ze_kernel_timestamp_result_t*) {
-  saw_event(result, event);
+  note_event_seen(result, event);
 }
 void after_zeFenceHostSynchronize(ze_result_t result, ze_fence_handle_t fence, uint64_t) { saw_fence(result, fence); }
 void after_zeFenceQueryStatus(ze_result_t result, ze_fence_handle_t fence) { saw_fence(result, fence); }
@@ -248,6 +256,15 @@ void after_zeCommandQueueSynchronize(ze_result_t result, ze_command_queue_handle
   auto* queue = checked<CommandQueue>(handle);
   if (result != ZE_RESULT_SUCCESS || !queue || !is_checked(kCheckRaces)) return;
   for (Ring* ring : queue->rings()) saw_ring(*ring);
+}
+
+void after_zeDeviceSynchronize(ze_result_t result, ze_device_handle_t handle) {
+  auto* device = checked<Device>(handle);
+  if (result != ZE_RESULT_SUCCESS || !device) return;
+  with_order([&](Watch& watch) {
+    // Some of the rings may be gone.
+    watch.order.host_saw_all([&](const void* each) { return static_cast<const Device*>(each)->is_or_is_tile_of(*device); });
+  });
 }
 
 void after_zeCommandListHostSynchronize(ze_result_t result, ze_command_list_handle_t handle, uint64_t) {

@@ -10,6 +10,8 @@ class CommandList;
 
 // Before a command is appended: keeps the place of the call.
 void note_append(const CommandList& list);
+// The host has waited for an event, or asked for it.
+void note_event_seen(ze_result_t result, ze_event_handle_t event);
 // The host is about to signal an event, to reset an event or a fence, or to destroy one.
 void note_host_signal(ze_event_handle_t event);
 void note_reset(const void* object);

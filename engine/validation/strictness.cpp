@@ -12,15 +12,35 @@
 #include "../objects/modules/kernel.h"
 #include "../objects/sync/event.h"
 #include "hooks.h"
+#include "host_scope.h"
+#include "known_memory.h"
 #include "races.h"
 
 namespace anyzero {
 
 namespace {
 
-void report_strict(Rule rule, const std::string& message, const std::string& other = "") {
+// Out of line, as the next one: appends that are right pay for little more than the tests.
+[[gnu::cold, gnu::noinline]] void report_strict(Rule rule, const std::string& message, const std::string& other = "") {
   const uint64_t place = CallPlace().number;
   if (!seen(rule, place)) report({rule, place, message, "", "", "", "", other});
+}
+
+[[gnu::noinline]] void check_events(const CommandList& list, ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits) {
+  const auto look = [&](ze_event_handle_t each) {
+    auto* event = checked<Event>(each);
+    if (event && &event->context() != &list.context())
+      report_strict(Rule::OtherContext, "a command uses an event that belongs to another context than its command list");
+  };
+  look(signal);
+  for (uint32_t i = 0; waits && i < n; ++i) look(waits[i]);
+}
+
+// A kernel keeps its images, and would find them after they are destroyed.
+void check_images(const Kernel& kernel) {
+  for (const Ref<Image>& image : kernel.images())
+    if (image && !checked<Image>(handle_of<ze_image_handle_t>(image.get())))
+      report_strict(Rule::UseAfterFree, "a kernel is launched with an image that has been destroyed");
 }
 
 // A number that a newer specification than ours may have given out: they come in three rows, of the core, of extensions and of
@@ -32,16 +52,11 @@ bool may_be_newer(uint32_t type) { return type < 0x30000 && type % 0x10000 < 0x1
 void check_append(ze_command_list_handle_t handle, ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits) {
   auto* list = checked<CommandList>(handle);
   if (!list) return;
-  note_append(*list);
+  if (is_checked(kCheckRaces)) note_append(*list);
   if (!is_checked(kCheckStrict)) return;
-  if (list->closed()) report_strict(Rule::ClosedList, "a command is appended to a closed command list");
-  const auto look = [&](ze_event_handle_t each) {
-    auto* event = checked<Event>(each);
-    if (event && &event->context() != &list->context())
-      report_strict(Rule::OtherContext, "a command uses an event that belongs to another context than its command list");
-  };
-  look(signal);
-  for (uint32_t i = 0; waits && i < n; ++i) look(waits[i]);
+  if (list->closed()) [[unlikely]]
+    report_strict(Rule::ClosedList, "a command is appended to a closed command list");
+  if (signal || n) check_events(*list, signal, n, waits);
 }
 
 void check_structure(const void* structure, uint32_t wanted, const char* name) {
@@ -72,6 +87,13 @@ void check_host_visible(ze_event_handle_t handle) {
 
 void before_zeEventQueryStatus(ze_event_handle_t event) { check_host_visible(event); }
 
+void after_zeEventQueryStatus(ze_result_t result, ze_event_handle_t event) { note_event_seen(result, event); }
+
+void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, uint64_t) {
+  check_host_scope(result, event);
+  note_event_seen(result, event);
+}
+
 void before_zeEventHostSignal(ze_event_handle_t event) {
   check_host_visible(event);
   note_host_signal(event);
@@ -85,9 +107,12 @@ void check_context(ze_command_list_handle_t list_handle, ze_kernel_handle_t hand
     report_strict(Rule::OtherContext, "the launched kernel belongs to another context than the command list");
 }
 
-void check_arguments(ze_command_list_handle_t list, ze_kernel_handle_t handle, void* const* given) {
+void check_arguments(ze_command_list_handle_t list, ze_kernel_handle_t handle, void* const* given, ze_event_handle_t signal) {
   auto* kernel = checked<Kernel>(handle);
-  if (!kernel || !is_checked(kCheckStrict)) return;
+  if (!kernel) return;
+  if (!given && is_checked(kCheckMemory)) check_images(*kernel);
+  if (!is_checked(kCheckStrict)) return;
+  const bool unscoped = signal && lacks_host_scope(signal);
   const std::vector<Argument>& arguments = kernel->code().facts().arguments;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const void* value = given ? given[i] : kernel->args() + arguments[i].offset;
@@ -95,6 +120,7 @@ void check_arguments(ze_command_list_handle_t list, ze_kernel_handle_t handle, v
     const void* memory;
     std::memcpy(&memory, value, sizeof memory);
     check_context(list, memory);
+    if (unscoped && memory && (arguments[i].access & ArgumentUse::kFirstWrites)) note_result(signal, memory);
   }
 }
 
@@ -109,9 +135,8 @@ void check_context(ze_command_list_handle_t list_handle, const void* memory) {
   if (!is_checked(kCheckStrict)) return;
   auto* list = checked<CommandList>(list_handle);
   if (!list || !memory) return;
-  bool other = false;
-  with_allocation(memory, [&](Allocation& allocation) { other = allocation.context.get() != &list->context(); });
-  if (!other) return;
+  const Context* owner = known_memory(memory).context;
+  if (!owner || owner == &list->context()) return;
   char where[256];
   describe_address(reinterpret_cast<uintptr_t>(memory), where, sizeof where);
   report_strict(Rule::OtherContext, "a command uses memory of another context than its command list's", where);

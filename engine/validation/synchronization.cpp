@@ -4,10 +4,12 @@
 #include "../objects/commands/command_list.h"
 #include "../objects/commands/command_queue.h"
 #include "../objects/devices/driver.h"
+#include "../objects/images/image.h"
 #include "../objects/sync/event.h"
 #include "../objects/sync/fence.h"
 #include "commands.h"
 #include "hooks.h"
+#include "host_scope.h"
 #include "races.h"
 #include "waits.h"
 
@@ -56,15 +58,22 @@ bool endless(uint64_t timeout) { return timeout == UINT64_MAX && is_checked(kChe
 
 }  // namespace
 
+void before_zeImageDestroy(ze_image_handle_t handle) {
+  auto* image = checked<Image>(handle);
+  if (image && is_checked(kCheckSync))
+    report_use(Rule::MemoryFreedInUse, "an image is destroyed while a command still uses it",
+               use_of(*image, image->context().driver()), true);
+}
+
 void before_zeEventHostReset(ze_event_handle_t event) {
   check_host_visible(event);
   check_event(event, Rule::EventResetInUse, "an event is reset while a command still uses it");
   note_reset(checked<Event>(event));
-  if (auto* seen = checked<Event>(event); seen && !seen->counts() && is_checked(kCheckSync)) note_seen(*seen);
 }
 
 void before_zeEventDestroy(ze_event_handle_t event) {
   check_event(event, Rule::EventDestroyedInUse, "an event is destroyed while a command still uses it");
+  forget_results(event);
   note_destroyed(checked<Event>(event));
 }
 

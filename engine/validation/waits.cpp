@@ -185,6 +185,8 @@ void report_stuck(const Queues& queues, Play& play, const Awaiting& what) {
 ze_result_t wait_if_it_can_end(Driver& driver, const Awaiting& what, const std::function<ze_result_t(uint64_t)>& wait) {
   // Nothing depends on this time but how soon a report comes: whether a wait can end is seen from the queues.
   constexpr uint64_t kBetweenLooks = 50'000'000;
+  // Most waits are short: other threads need not know of them.
+  if (wait(kBetweenLooks) != ZE_RESULT_NOT_READY) return ZE_RESULT_SUCCESS;
   WaitingCaller waiting;
   for (;;) {
     const ze_result_t result = wait(kBetweenLooks);

@@ -132,6 +132,25 @@ def test_a_race_that_a_later_signal_shows(az: Calls, context: c_void_p, two: Pro
     assert (finding.rule.name, finding.call) == ("command-race", "zeCommandListAppendMemoryFill")
 
 
+def captured(az: Calls, two: Program) -> c_void_p:
+    """A graph of one branch, made of commands of the first list: a fill, and a copy from there."""
+    az.ok("zeCommandListBeginGraphCaptureExt", two.one, None)
+    az.fill(two.one, two.memory, 1, SIZE)
+    az.copy(two.one, two.other, two.memory, SIZE)
+    return az.new("zeGraphInstantiateExt", az.new("zeCommandListEndGraphCaptureExt", two.one, None), None)
+
+
+def test_a_graph_beside_a_copy(az: Calls, two: Program) -> None:
+    graph = captured(az, two)
+    with checked("races") as found:
+        az.ok("zeCommandListAppendGraphExt", two.one, graph, None, None, 0, None)
+        az.lib.zeCommandListAppendMemoryCopy(two.two, two.third, two.other, SIZE, None, 0, None)  # mistake
+        two.finish()
+    finding = expect("command-race", found)
+    assert "a memory copy of 64 bytes" in finding.other
+    assert finding.other.endswith("writes")
+
+
 def by_event(az: Calls, two: Program) -> None:
     event = az.events(two.context, 1)[0]
     az.fill(two.one, two.memory, 1, SIZE, event)
@@ -210,6 +229,23 @@ def by_lists_of_one_queue(az: Calls, two: Program) -> None:
     az.finish(queue)
 
 
+def by_the_device(az: Calls, two: Program) -> None:
+    """Also of a list that is gone."""
+    gone = az.immediate(two.context, mode=ASYNCHRONOUS)
+    az.fill(gone, two.memory, 1, SIZE)
+    az.ok("zeCommandListDestroy", gone)
+    az.fill(two.one, two.third, 1, SIZE)
+    az.ok("zeDeviceSynchronize", az.device)
+    az.copy(two.two, two.third, two.memory, SIZE)
+
+
+def by_a_graph(az: Calls, two: Program) -> None:
+    graph = captured(az, two)
+    for _ in range(2):
+        az.ok("zeCommandListAppendGraphExt", two.one, graph, None, None, 0, None)
+    az.copy(two.one, two.third, two.other, SIZE)
+
+
 def by_reading_only(az: Calls, two: Program) -> None:
     az.copy(two.one, two.other, two.memory, SIZE)
     az.copy(two.two, two.third, two.memory, SIZE)
@@ -255,6 +291,8 @@ def by_the_waits_of_an_execution(az: Calls, two: Program) -> None:
         by_a_synchronous_list,
         by_one_queue,
         by_lists_of_one_queue,
+        by_the_device,
+        by_a_graph,
         by_reading_only,
         by_other_bytes,
         by_new_memory_at_the_same_address,

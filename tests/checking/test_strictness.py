@@ -161,3 +161,46 @@ def test_a_kernel_follows_a_pointer_in_memory(allowed: str, reports: int) -> Non
         add_up[1](begin, total)
         assert np.asarray(total)[0] == 11
     assert [each.rule.name for each in found] == ["missing-indirect-access"] * reports
+
+
+HOST, DEVICE = ze.ZE_EVENT_SCOPE_FLAG_HOST, ze.ZE_EVENT_SCOPE_FLAG_DEVICE
+
+
+def test_a_result_is_waited_for_by_an_event_without_host_scope(az: Calls, context: c_void_p) -> None:
+    lst, memory, source = az.immediate(context), az.memory(context, 64), az.memory(context, 64, "device")
+    pool = az.pool(context, 2)
+    event = az.event(pool, 0, signal=DEVICE)
+    with checked("strict") as found:
+        az.copy(lst, memory, source, 64, event)
+        az.lib.zeEventHostSynchronize(event, SOON)  # mistake
+    finding = expect("missing-host-scope", found)
+    assert "zeCommandListAppendMemoryCopy" in finding.other
+    assert "host allocation of 64 bytes" in finding.memory
+
+
+@pytest.mark.parametrize(("scopes", "kind"), [((HOST, 0), "host"), ((0, HOST), "host"), ((0, 0), "device")])
+def test_right_waits_for_results(az: Calls, context: c_void_p, scopes: tuple[int, int], kind: str) -> None:
+    lst, memory, source = az.immediate(context), az.memory(context, 64, kind), az.memory(context, 64, "device")
+    pool = az.pool(context, 2)
+    event, start = az.event(pool, 0, *scopes), az.event(pool, 1)
+    with checked("strict") as found:
+        az.ok("zeEventHostSignal", start)
+        az.copy(lst, memory, source, 64, event, [start])
+        az.ok("zeEventHostSynchronize", event, SOON)
+        az.ok("zeEventQueryStatus", start)
+        # Without a result, an event tells of time only.
+        az.ok("zeEventHostReset", start)
+        az.barrier(lst, start)
+        az.ok("zeEventHostSynchronize", start, SOON)
+    assert list(map(str, found)) == []
+
+
+def test_a_kernel_writes_a_result_for_an_event_without_host_scope() -> None:
+    with anyzero.device().context() as ctx, ctx.immediate() as lst:
+        total, values = ctx.zeros(1, np.int32, kind="shared"), ctx.zeros(1, np.int32)
+        kernel = add_to.on(ctx)
+        done = ctx.event(signal_scope="device", wait_scope="none")
+        with checked("strict") as found:
+            lst.launch(kernel, 1, (total, values), signal=done)
+            done.wait()  # mistake
+        expect("missing-host-scope", found)

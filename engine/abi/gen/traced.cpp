@@ -10,8 +10,7 @@ namespace anyzero {
 
 namespace {
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(0, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendBarrier", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -21,8 +20,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendEventReset(hCommandList, hEvent);
+ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   CallRecord record(1, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendEventReset", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
@@ -31,8 +34,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_hand
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendEventReset(hCommandList, hEvent);
+  return watched_zeCommandListAppendEventReset(hCommandList, hEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(2, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendGraphExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -42,8 +49,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void* pUserData, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle_t hCommandList, ze_executable_graph_handle_t hGraph, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void* pUserData, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(3, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendHostFunction", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -53,8 +64,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList, ze_host_function_callback_t pfnHostFunction, void* pUserData, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(4, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopy", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -66,8 +81,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(5, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyFromMemory", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -78,8 +97,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(6, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyFromMemoryExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -90,8 +113,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t* pDstRegion, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, const void* srcptr, const ze_image_region_t* pDstRegion, uint32_t srcRowPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t* pDstRegion, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(7, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyRegion", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -103,8 +130,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage, ze_image_handle_t hSrcImage, const ze_image_region_t* pDstRegion, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(8, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyToMemory", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -116,8 +147,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(9, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendImageCopyToMemoryExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -129,14 +164,35 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t hCommandList, void* dstptr, ze_image_handle_t hSrcImage, const ze_image_region_t* pSrcRegion, uint32_t destRowPitch, uint32_t destSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(10, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchCooperativeKernel", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hKernel);
-  if (checked) check_arguments(hCommandList, hKernel, nullptr);
+  if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
+  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  return result;
+}
+
+ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  CallRecord record(11, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListAppendLaunchKernel", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hKernel);
+  if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
+  const ze_result_t result = zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -144,24 +200,15 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_comm
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(11, __builtin_return_address(0));
-  CheckedCall checked("zeCommandListAppendLaunchKernel", __builtin_return_address(0));
-  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (checked) check_context(hCommandList, hKernel);
-  if (checked) check_arguments(hCommandList, hKernel, nullptr);
-  const ze_result_t result = zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
-  return result;
+  return watched_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(12, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelIndirect", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hKernel);
-  if (checked) check_arguments(hCommandList, hKernel, nullptr);
+  if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   if (checked) before_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
@@ -169,34 +216,46 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(13, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelWithArguments", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hKernel);
-  if (checked) check_arguments(hCommandList, hKernel, pArguments);
+  if (checked) check_arguments(hCommandList, hKernel, pArguments, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(14, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernelWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hKernel);
-  if (checked) check_arguments(hCommandList, hKernel, nullptr);
+  if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t* phKernels, const uint32_t* pCountBuffer, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t* phKernels, const uint32_t* pCountBuffer, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(15, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchMultipleKernelsIndirect", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -206,8 +265,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(z
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_advice_t advice) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
+ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t* phKernels, const uint32_t* pCountBuffer, const ze_group_count_t* pLaunchArgumentsBuffer, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_advice_t advice) {
   CallRecord record(16, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemAdvise", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
@@ -216,8 +279,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handl
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_advice_t advice) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
+  return watched_zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(17, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopy", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -228,8 +295,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_hand
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void* dstptr, ze_context_handle_t hContextSrc, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void* dstptr, ze_context_handle_t hContextSrc, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(18, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopyFromContext", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -240,8 +311,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_comman
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void* dstptr, ze_context_handle_t hContextSrc, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(19, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopyRegion", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -252,8 +327,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_lis
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(20, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopyWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -263,8 +342,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_com
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(21, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryFill", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -275,8 +358,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_hand
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(22, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryFillWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -286,8 +373,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_com
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void* ptr, size_t size) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void* ptr, size_t size) {
   CallRecord record(23, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryPrefetch", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)) return refused;
@@ -297,8 +388,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t* pRangeSizes, const void** pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void* ptr, size_t size) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
+  return watched_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t* pRangeSizes, const void** pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(24, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryRangesBarrier", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -308,8 +403,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents, void* dstptr, const size_t* pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t hCommandList, uint32_t numRanges, const size_t* pRangeSizes, const void** pRanges, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents, void* dstptr, const size_t* pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(25, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendQueryKernelTimestamps", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -320,8 +419,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendSignalEvent(hCommandList, hEvent);
+ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents, void* dstptr, const size_t* pOffsets, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   CallRecord record(26, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendSignalEvent", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
@@ -330,8 +433,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_han
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_signal_params_ext_t* signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendSignalEvent(hCommandList, hEvent);
+  return watched_zeCommandListAppendSignalEvent(hCommandList, hEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_signal_params_ext_t* signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(27, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendSignalExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -341,8 +448,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_c
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_wait_params_ext_t* waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_signal_params_ext_t* signalParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_wait_params_ext_t* waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(28, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendWaitExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -352,8 +463,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_com
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_command_list_handle_t hCommandList, uint32_t numSemaphores, ze_external_semaphore_ext_handle_t* phSemaphores, ze_external_semaphore_wait_params_ext_t* waitParams, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
   CallRecord record(29, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendWaitOnEvents", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
@@ -362,8 +477,12 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_ha
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
+  return watched_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(30, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendWriteGlobalTimestamp", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -374,32 +493,48 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) {
-  if (!is_watched()) [[likely]] return zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
+ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) {
   CallRecord record(31, __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
   record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) {
-  if (!is_watched()) [[likely]] return zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
+ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) {
+  if (!is_watched()) [[likely]] return zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
+  return watched_zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) {
   CallRecord record(32, __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
   record.returned(as_word(result), as_word(hCommandList), as_word(pNext));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hCommandList) {
-  if (!is_watched()) [[likely]] return zeCommandListClose(hCommandList);
+ze_result_t ZE_APICALL traced_zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) {
+  if (!is_watched()) [[likely]] return zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
+  return watched_zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListClose(ze_command_list_handle_t hCommandList) {
   CallRecord record(33, __builtin_return_address(0));
   const ze_result_t result = zeCommandListClose(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t* desc, ze_command_list_handle_t* phCommandList) {
-  if (!is_watched()) [[likely]] return zeCommandListCreate(hContext, hDevice, desc, phCommandList);
+ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hCommandList) {
+  if (!is_watched()) [[likely]] return zeCommandListClose(hCommandList);
+  return watched_zeCommandListClose(hCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t* desc, ze_command_list_handle_t* phCommandList) {
   CallRecord record(34, __builtin_return_address(0));
   CheckedCall checked("zeCommandListCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xf, "ze_command_list_desc_t");
@@ -409,16 +544,24 @@ ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, 
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) {
-  if (!is_watched()) [[likely]] return zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
+ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t* desc, ze_command_list_handle_t* phCommandList) {
+  if (!is_watched()) [[likely]] return zeCommandListCreate(hContext, hDevice, desc, phCommandList);
+  return watched_zeCommandListCreate(hContext, hDevice, desc, phCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) {
   CallRecord record(35, __builtin_return_address(0));
   const ze_result_t result = zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
   record.returned(as_word(result), as_word(hCommandList), received(result, phClonedCommandList));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList) {
-  if (!is_watched()) [[likely]] return zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
+ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) {
+  if (!is_watched()) [[likely]] return zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
+  return watched_zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList) {
   CallRecord record(36, __builtin_return_address(0));
   CheckedCall checked("zeCommandListCreateImmediate", __builtin_return_address(0));
   if (checked) check_structure(altdesc, 0xe, "ze_command_queue_desc_t");
@@ -428,8 +571,12 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t h
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
-  if (!is_watched()) [[likely]] return zeCommandListDestroy(hCommandList);
+ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList) {
+  if (!is_watched()) [[likely]] return zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
+  return watched_zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
   CallRecord record(37, __builtin_return_address(0));
   CheckedCall checked("zeCommandListDestroy", __builtin_return_address(0));
   if (checked) before_zeCommandListDestroy(hCommandList);
@@ -439,48 +586,72 @@ ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCom
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) {
-  if (!is_watched()) [[likely]] return zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
+ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
+  if (!is_watched()) [[likely]] return zeCommandListDestroy(hCommandList);
+  return watched_zeCommandListDestroy(hCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) {
   CallRecord record(38, __builtin_return_address(0));
   const ze_result_t result = zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
   record.returned(as_word(result), as_word(hCommandList), as_word(pNext), received(result, phGraph));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) {
-  if (!is_watched()) [[likely]] return zeCommandListGetContextHandle(hCommandList, phContext);
+ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) {
+  if (!is_watched()) [[likely]] return zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
+  return watched_zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) {
   CallRecord record(39, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetContextHandle(hCommandList, phContext);
   record.returned(as_word(result), as_word(hCommandList), received(result, phContext));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) {
-  if (!is_watched()) [[likely]] return zeCommandListGetDeviceHandle(hCommandList, phDevice);
+ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) {
+  if (!is_watched()) [[likely]] return zeCommandListGetContextHandle(hCommandList, phContext);
+  return watched_zeCommandListGetContextHandle(hCommandList, phContext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) {
   CallRecord record(40, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetDeviceHandle(hCommandList, phDevice);
   record.returned(as_word(result), as_word(hCommandList), received(result, phDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) {
-  if (!is_watched()) [[likely]] return zeCommandListGetFlags(hCommandList, pFlags);
+ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) {
+  if (!is_watched()) [[likely]] return zeCommandListGetDeviceHandle(hCommandList, phDevice);
+  return watched_zeCommandListGetDeviceHandle(hCommandList, phDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) {
   CallRecord record(41, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetFlags(hCommandList, pFlags);
   record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) {
-  if (!is_watched()) [[likely]] return zeCommandListGetGraphExt(hCommandList, phGraph);
+ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) {
+  if (!is_watched()) [[likely]] return zeCommandListGetFlags(hCommandList, pFlags);
+  return watched_zeCommandListGetFlags(hCommandList, pFlags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) {
   CallRecord record(42, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetGraphExt(hCommandList, phGraph);
   record.returned(as_word(result), as_word(hCommandList), received(result, phGraph));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint64_t* pCommandId) {
-  if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
+ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) {
+  if (!is_watched()) [[likely]] return zeCommandListGetGraphExt(hCommandList, phGraph);
+  return watched_zeCommandListGetGraphExt(hCommandList, phGraph);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint64_t* pCommandId) {
   CallRecord record(43, __builtin_return_address(0));
   CheckedCall checked("zeCommandListGetNextCommandIdExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
@@ -489,8 +660,12 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_h
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint32_t numKernels, ze_kernel_handle_t* phKernels, uint64_t* pCommandId) {
-  if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
+ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint64_t* pCommandId) {
+  if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
+  return watched_zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint32_t numKernels, ze_kernel_handle_t* phKernels, uint64_t* pCommandId) {
   CallRecord record(44, __builtin_return_address(0));
   CheckedCall checked("zeCommandListGetNextCommandIdWithKernelsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
@@ -499,16 +674,24 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_com
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) {
-  if (!is_watched()) [[likely]] return zeCommandListGetOrdinal(hCommandList, pOrdinal);
+ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_command_list_handle_t hCommandList, const ze_mutable_command_id_exp_desc_t* desc, uint32_t numKernels, ze_kernel_handle_t* phKernels, uint64_t* pCommandId) {
+  if (!is_watched()) [[likely]] return zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
+  return watched_zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) {
   CallRecord record(45, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetOrdinal(hCommandList, pOrdinal);
   record.returned(as_word(result), as_word(hCommandList), as_word(pOrdinal));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
-  if (!is_watched()) [[likely]] return zeCommandListHostSynchronize(hCommandList, timeout);
+ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) {
+  if (!is_watched()) [[likely]] return zeCommandListGetOrdinal(hCommandList, pOrdinal);
+  return watched_zeCommandListGetOrdinal(hCommandList, pOrdinal);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
   CallRecord record(46, __builtin_return_address(0));
   CheckedCall checked("zeCommandListHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListHostSynchronize(hCommandList, timeout)) return refused;
@@ -518,8 +701,12 @@ ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handl
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
+  if (!is_watched()) [[likely]] return zeCommandListHostSynchronize(hCommandList, timeout);
+  return watched_zeCommandListHostSynchronize(hCommandList, timeout);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(47, __builtin_return_address(0));
   CheckedCall checked("zeCommandListImmediateAppendCommandListsExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -528,8 +715,12 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_com
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(48, __builtin_return_address(0));
   CheckedCall checked("zeCommandListImmediateAppendCommandListsWithParameters", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -538,64 +729,96 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParame
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) {
-  if (!is_watched()) [[likely]] return zeCommandListImmediateGetFlags(hCommandList, pFlags);
+ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParameters(ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) {
   CallRecord record(49, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetFlags(hCommandList, pFlags);
   record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
-  if (!is_watched()) [[likely]] return zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
+ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) {
+  if (!is_watched()) [[likely]] return zeCommandListImmediateGetFlags(hCommandList, pFlags);
+  return watched_zeCommandListImmediateGetFlags(hCommandList, pFlags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
   CallRecord record(50, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
   record.returned(as_word(result), as_word(hCommandListImmediate), as_word(pIndex));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) {
-  if (!is_watched()) [[likely]] return zeCommandListImmediateGetMode(hCommandList, pMode);
+ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
+  if (!is_watched()) [[likely]] return zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
+  return watched_zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) {
   CallRecord record(51, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetMode(hCommandList, pMode);
   record.returned(as_word(result), as_word(hCommandList), as_word(pMode));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) {
-  if (!is_watched()) [[likely]] return zeCommandListImmediateGetPriority(hCommandList, pPriority);
+ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) {
+  if (!is_watched()) [[likely]] return zeCommandListImmediateGetMode(hCommandList, pMode);
+  return watched_zeCommandListImmediateGetMode(hCommandList, pMode);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) {
   CallRecord record(52, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetPriority(hCommandList, pPriority);
   record.returned(as_word(result), as_word(hCommandList), as_word(pPriority));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) {
-  if (!is_watched()) [[likely]] return zeCommandListIsGraphCaptureEnabledExt(hCommandList);
+ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) {
+  if (!is_watched()) [[likely]] return zeCommandListImmediateGetPriority(hCommandList, pPriority);
+  return watched_zeCommandListImmediateGetPriority(hCommandList, pPriority);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) {
   CallRecord record(53, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsGraphCaptureEnabledExt(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) {
-  if (!is_watched()) [[likely]] return zeCommandListIsImmediate(hCommandList, pIsImmediate);
+ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) {
+  if (!is_watched()) [[likely]] return zeCommandListIsGraphCaptureEnabledExt(hCommandList);
+  return watched_zeCommandListIsGraphCaptureEnabledExt(hCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) {
   CallRecord record(54, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsImmediate(hCommandList, pIsImmediate);
   record.returned(as_word(result), as_word(hCommandList), as_word(pIsImmediate));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) {
-  if (!is_watched()) [[likely]] return zeCommandListIsMutableExp(hCommandList, pIsMutable);
+ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) {
+  if (!is_watched()) [[likely]] return zeCommandListIsImmediate(hCommandList, pIsImmediate);
+  return watched_zeCommandListIsImmediate(hCommandList, pIsImmediate);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) {
   CallRecord record(55, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsMutableExp(hCommandList, pIsMutable);
   record.returned(as_word(result), as_word(hCommandList), as_word(pIsMutable));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hCommandList) {
-  if (!is_watched()) [[likely]] return zeCommandListReset(hCommandList);
+ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) {
+  if (!is_watched()) [[likely]] return zeCommandListIsMutableExp(hCommandList, pIsMutable);
+  return watched_zeCommandListIsMutableExp(hCommandList, pIsMutable);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListReset(ze_command_list_handle_t hCommandList) {
   CallRecord record(56, __builtin_return_address(0));
   CheckedCall checked("zeCommandListReset", __builtin_return_address(0));
   if (checked) before_zeCommandListReset(hCommandList);
@@ -604,32 +827,48 @@ ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hComma
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) {
-  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
+ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hCommandList) {
+  if (!is_watched()) [[likely]] return zeCommandListReset(hCommandList);
+  return watched_zeCommandListReset(hCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) {
   CallRecord record(57, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
   record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(pCommandId), as_word(phKernels));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) {
-  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
+ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) {
+  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
+  return watched_zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) {
   CallRecord record(58, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
   record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(hSignalEvent));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) {
+  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
+  return watched_zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(59, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
   record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t* desc) {
-  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
+ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
+  return watched_zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t* desc) {
   CallRecord record(60, __builtin_return_address(0));
   CheckedCall checked("zeCommandListUpdateMutableCommandsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20018, "ze_mutable_commands_exp_desc_t");
@@ -638,8 +877,12 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_l
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* phCommandQueue) {
-  if (!is_watched()) [[likely]] return zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
+ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_list_handle_t hCommandList, const ze_mutable_commands_exp_desc_t* desc) {
+  if (!is_watched()) [[likely]] return zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
+  return watched_zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* phCommandQueue) {
   CallRecord record(61, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xe, "ze_command_queue_desc_t");
@@ -649,8 +892,12 @@ ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext,
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
-  if (!is_watched()) [[likely]] return zeCommandQueueDestroy(hCommandQueue);
+ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* phCommandQueue) {
+  if (!is_watched()) [[likely]] return zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
+  return watched_zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
   CallRecord record(62, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueDestroy", __builtin_return_address(0));
   if (checked) before_zeCommandQueueDestroy(hCommandQueue);
@@ -660,8 +907,12 @@ ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hC
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
-  if (!is_watched()) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
+ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
+  if (!is_watched()) [[likely]] return zeCommandQueueDestroy(hCommandQueue);
+  return watched_zeCommandQueueDestroy(hCommandQueue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
   CallRecord record(63, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueExecuteCommandLists", __builtin_return_address(0));
   if (checked) before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
@@ -671,48 +922,72 @@ ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) {
-  if (!is_watched()) [[likely]] return zeCommandQueueGetFlags(hCmdQueue, pFlags);
+ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
+  if (!is_watched()) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
+  return watched_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) {
   CallRecord record(64, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetFlags(hCmdQueue, pFlags);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pFlags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) {
-  if (!is_watched()) [[likely]] return zeCommandQueueGetIndex(hCommandQueue, pIndex);
+ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) {
+  if (!is_watched()) [[likely]] return zeCommandQueueGetFlags(hCmdQueue, pFlags);
+  return watched_zeCommandQueueGetFlags(hCmdQueue, pFlags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) {
   CallRecord record(65, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetIndex(hCommandQueue, pIndex);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(pIndex));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) {
-  if (!is_watched()) [[likely]] return zeCommandQueueGetMode(hCmdQueue, pMode);
+ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) {
+  if (!is_watched()) [[likely]] return zeCommandQueueGetIndex(hCommandQueue, pIndex);
+  return watched_zeCommandQueueGetIndex(hCommandQueue, pIndex);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) {
   CallRecord record(66, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetMode(hCmdQueue, pMode);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pMode));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) {
-  if (!is_watched()) [[likely]] return zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
+ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) {
+  if (!is_watched()) [[likely]] return zeCommandQueueGetMode(hCmdQueue, pMode);
+  return watched_zeCommandQueueGetMode(hCmdQueue, pMode);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) {
   CallRecord record(67, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(pOrdinal));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) {
-  if (!is_watched()) [[likely]] return zeCommandQueueGetPriority(hCmdQueue, pPriority);
+ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) {
+  if (!is_watched()) [[likely]] return zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
+  return watched_zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) {
   CallRecord record(68, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetPriority(hCmdQueue, pPriority);
   record.returned(as_word(result), as_word(hCmdQueue), as_word(pPriority));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
-  if (!is_watched()) [[likely]] return zeCommandQueueSynchronize(hCommandQueue, timeout);
+ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) {
+  if (!is_watched()) [[likely]] return zeCommandQueueGetPriority(hCmdQueue, pPriority);
+  return watched_zeCommandQueueGetPriority(hCmdQueue, pPriority);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
   CallRecord record(69, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandQueueSynchronize(hCommandQueue, timeout)) return refused;
@@ -722,8 +997,12 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext) {
-  if (!is_watched()) [[likely]] return zeContextCreate(hDriver, desc, phContext);
+ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
+  if (!is_watched()) [[likely]] return zeCommandQueueSynchronize(hCommandQueue, timeout);
+  return watched_zeCommandQueueSynchronize(hCommandQueue, timeout);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext) {
   CallRecord record(70, __builtin_return_address(0));
   CheckedCall checked("zeContextCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
@@ -732,8 +1011,12 @@ ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const 
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_context_handle_t* phContext) {
-  if (!is_watched()) [[likely]] return zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
+ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext) {
+  if (!is_watched()) [[likely]] return zeContextCreate(hDriver, desc, phContext);
+  return watched_zeContextCreate(hDriver, desc, phContext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_context_handle_t* phContext) {
   CallRecord record(71, __builtin_return_address(0));
   CheckedCall checked("zeContextCreateEx", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
@@ -742,8 +1025,12 @@ ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, cons
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
-  if (!is_watched()) [[likely]] return zeContextDestroy(hContext);
+ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_context_handle_t* phContext) {
+  if (!is_watched()) [[likely]] return zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
+  return watched_zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextDestroy(ze_context_handle_t hContext) {
   CallRecord record(72, __builtin_return_address(0));
   CheckedCall checked("zeContextDestroy", __builtin_return_address(0));
   if (checked) before_zeContextDestroy(hContext);
@@ -752,96 +1039,144 @@ ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
-  if (!is_watched()) [[likely]] return zeContextEvictImage(hContext, hDevice, hImage);
+ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
+  if (!is_watched()) [[likely]] return zeContextDestroy(hContext);
+  return watched_zeContextDestroy(hContext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   CallRecord record(73, __builtin_return_address(0));
   const ze_result_t result = zeContextEvictImage(hContext, hDevice, hImage);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
-  if (!is_watched()) [[likely]] return zeContextEvictMemory(hContext, hDevice, ptr, size);
+ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
+  if (!is_watched()) [[likely]] return zeContextEvictImage(hContext, hDevice, hImage);
+  return watched_zeContextEvictImage(hContext, hDevice, hImage);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   CallRecord record(74, __builtin_return_address(0));
   const ze_result_t result = zeContextEvictMemory(hContext, hDevice, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
-  if (!is_watched()) [[likely]] return zeContextGetStatus(hContext);
+ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
+  if (!is_watched()) [[likely]] return zeContextEvictMemory(hContext, hDevice, ptr, size);
+  return watched_zeContextEvictMemory(hContext, hDevice, ptr, size);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextGetStatus(ze_context_handle_t hContext) {
   CallRecord record(75, __builtin_return_address(0));
   const ze_result_t result = zeContextGetStatus(hContext);
   record.returned(as_word(result), as_word(hContext));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
-  if (!is_watched()) [[likely]] return zeContextMakeImageResident(hContext, hDevice, hImage);
+ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
+  if (!is_watched()) [[likely]] return zeContextGetStatus(hContext);
+  return watched_zeContextGetStatus(hContext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   CallRecord record(76, __builtin_return_address(0));
   const ze_result_t result = zeContextMakeImageResident(hContext, hDevice, hImage);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
-  if (!is_watched()) [[likely]] return zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
+ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
+  if (!is_watched()) [[likely]] return zeContextMakeImageResident(hContext, hDevice, hImage);
+  return watched_zeContextMakeImageResident(hContext, hDevice, hImage);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   CallRecord record(77, __builtin_return_address(0));
   const ze_result_t result = zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
-  if (!is_watched()) [[likely]] return zeContextSystemBarrier(hContext, hDevice);
+ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
+  if (!is_watched()) [[likely]] return zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
+  return watched_zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
   CallRecord record(78, __builtin_return_address(0));
   const ze_result_t result = zeContextSystemBarrier(hContext, hDevice);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value) {
-  if (!is_watched()) [[likely]] return zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
+ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
+  if (!is_watched()) [[likely]] return zeContextSystemBarrier(hContext, hDevice);
+  return watched_zeContextSystemBarrier(hContext, hDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value) {
   CallRecord record(79, __builtin_return_address(0));
   const ze_result_t result = zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
   record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(value));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices) {
-  if (!is_watched()) [[likely]] return zeDeviceGet(hDriver, pCount, phDevices);
+ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value) {
+  if (!is_watched()) [[likely]] return zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
+  return watched_zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices) {
   CallRecord record(80, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGet(hDriver, pCount, phDevices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t* incrementValue) {
-  if (!is_watched()) [[likely]] return zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
+ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices) {
+  if (!is_watched()) [[likely]] return zeDeviceGet(hDriver, pCount, phDevices);
+  return watched_zeDeviceGet(hDriver, pCount, phDevices);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t* incrementValue) {
   CallRecord record(81, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
   record.returned(as_word(result), as_word(hDevice), as_word(incrementValue));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_cache_properties_t* pCacheProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t* incrementValue) {
+  if (!is_watched()) [[likely]] return zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
+  return watched_zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_cache_properties_t* pCacheProperties) {
   CallRecord record(82, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCacheProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_cache_properties_t* pCacheProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
+  return watched_zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties) {
   CallRecord record(83, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCommandQueueGroupProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetComputeProperties(hDevice, pComputeProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
+  return watched_zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties) {
   CallRecord record(84, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetComputeProperties", __builtin_return_address(0));
   if (checked) check_structure(pComputeProperties, 0x4, "ze_device_compute_properties_t");
@@ -850,16 +1185,24 @@ ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hD
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t* maxValue) {
-  if (!is_watched()) [[likely]] return zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
+ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetComputeProperties(hDevice, pComputeProperties);
+  return watched_zeDeviceGetComputeProperties(hDevice, pComputeProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t* maxValue) {
   CallRecord record(85, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
   record.returned(as_word(result), as_word(hDevice), as_word(maxValue));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice, ze_device_external_memory_properties_t* pExternalMemoryProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t* maxValue) {
+  if (!is_watched()) [[likely]] return zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
+  return watched_zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice, ze_device_external_memory_properties_t* pExternalMemoryProperties) {
   CallRecord record(86, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetExternalMemoryProperties", __builtin_return_address(0));
   if (checked) check_structure(pExternalMemoryProperties, 0xc, "ze_device_external_memory_properties_t");
@@ -868,24 +1211,36 @@ ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_hand
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) {
-  if (!is_watched()) [[likely]] return zeDeviceGetFabricVertexExp(hDevice, phVertex);
+ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice, ze_device_external_memory_properties_t* pExternalMemoryProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
+  return watched_zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) {
   CallRecord record(87, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetFabricVertexExp(hDevice, phVertex);
   record.returned(as_word(result), as_word(hDevice), received(result, phVertex));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t* hostTimestamp, uint64_t* deviceTimestamp) {
-  if (!is_watched()) [[likely]] return zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
+ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) {
+  if (!is_watched()) [[likely]] return zeDeviceGetFabricVertexExp(hDevice, phVertex);
+  return watched_zeDeviceGetFabricVertexExp(hDevice, phVertex);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t* hostTimestamp, uint64_t* deviceTimestamp) {
   CallRecord record(88, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
   record.returned(as_word(result), as_word(hDevice), as_word(hostTimestamp), as_word(deviceTimestamp));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t* pImageProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetImageProperties(hDevice, pImageProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t* hostTimestamp, uint64_t* deviceTimestamp) {
+  if (!is_watched()) [[likely]] return zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
+  return watched_zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t* pImageProperties) {
   CallRecord record(89, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetImageProperties", __builtin_return_address(0));
   if (checked) check_structure(pImageProperties, 0xa, "ze_device_image_properties_t");
@@ -894,8 +1249,12 @@ ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDev
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t* pImageProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetImageProperties(hDevice, pImageProperties);
+  return watched_zeDeviceGetImageProperties(hDevice, pImageProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties) {
   CallRecord record(90, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetMemoryAccessProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAccessProperties, 0x8, "ze_device_memory_access_properties_t");
@@ -904,16 +1263,24 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
+  return watched_zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties) {
   CallRecord record(91, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pMemProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetModuleProperties(hDevice, pModuleProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
+  return watched_zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties) {
   CallRecord record(92, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetModuleProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x5, "ze_device_module_properties_t");
@@ -922,8 +1289,12 @@ ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDe
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_device_p2p_properties_t* pP2PProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetModuleProperties(hDevice, pModuleProperties);
+  return watched_zeDeviceGetModuleProperties(hDevice, pModuleProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_device_p2p_properties_t* pP2PProperties) {
   CallRecord record(93, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetP2PProperties", __builtin_return_address(0));
   if (checked) check_structure(pP2PProperties, 0xb, "ze_device_p2p_properties_t");
@@ -932,8 +1303,12 @@ ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevic
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properties_t* pDeviceProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetProperties(hDevice, pDeviceProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_device_p2p_properties_t* pP2PProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
+  return watched_zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properties_t* pDeviceProperties) {
   CallRecord record(94, __builtin_return_address(0));
   CheckedCall checked("zeDeviceGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDeviceProperties, 0x3, "ze_device_properties_t");
@@ -942,56 +1317,84 @@ ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, 
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t* phRootDevice) {
-  if (!is_watched()) [[likely]] return zeDeviceGetRootDevice(hDevice, phRootDevice);
+ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properties_t* pDeviceProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetProperties(hDevice, pDeviceProperties);
+  return watched_zeDeviceGetProperties(hDevice, pDeviceProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t* phRootDevice) {
   CallRecord record(95, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRootDevice(hDevice, phRootDevice);
   record.returned(as_word(result), as_word(hDevice), as_word(phRootDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void* pObjDesc, size_t* pSize, char* pRequirements) {
-  if (!is_watched()) [[likely]] return zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
+ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t* phRootDevice) {
+  if (!is_watched()) [[likely]] return zeDeviceGetRootDevice(hDevice, phRootDevice);
+  return watched_zeDeviceGetRootDevice(hDevice, phRootDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void* pObjDesc, size_t* pSize, char* pRequirements) {
   CallRecord record(96, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
   record.returned(as_word(result), as_word(hDevice), as_word(pObjDesc), as_word(pSize), as_word(pRequirements));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char** pKey) {
-  if (!is_watched()) [[likely]] return zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
+ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void* pObjDesc, size_t* pSize, char* pRequirements) {
+  if (!is_watched()) [[likely]] return zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
+  return watched_zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char** pKey) {
   CallRecord record(97, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
   record.returned(as_word(result), as_word(hDevice), as_word(pKey));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
-  if (!is_watched()) [[likely]] return zeDeviceGetStatus(hDevice);
+ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char** pKey) {
+  if (!is_watched()) [[likely]] return zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
+  return watched_zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetStatus(ze_device_handle_t hDevice) {
   CallRecord record(98, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetStatus(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices) {
-  if (!is_watched()) [[likely]] return zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
+ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
+  if (!is_watched()) [[likely]] return zeDeviceGetStatus(hDevice);
+  return watched_zeDeviceGetStatus(hDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices) {
   CallRecord record(99, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phSubdevices));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) {
-  if (!is_watched()) [[likely]] return zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
+ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices) {
+  if (!is_watched()) [[likely]] return zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
+  return watched_zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) {
   CallRecord record(100, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pVectorWidthProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice, const ze_external_semaphore_ext_desc_t* desc, ze_external_semaphore_ext_handle_t* phSemaphore) {
-  if (!is_watched()) [[likely]] return zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
+ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) {
+  if (!is_watched()) [[likely]] return zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
+  return watched_zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice, const ze_external_semaphore_ext_desc_t* desc, ze_external_semaphore_ext_handle_t* phSemaphore) {
   CallRecord record(101, __builtin_return_address(0));
   CheckedCall checked("zeDeviceImportExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20022, "ze_external_semaphore_ext_desc_t");
@@ -1000,8 +1403,12 @@ ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handl
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDevice, ze_pci_ext_properties_t* pPciProperties) {
-  if (!is_watched()) [[likely]] return zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
+ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice, const ze_external_semaphore_ext_desc_t* desc, ze_external_semaphore_ext_handle_t* phSemaphore) {
+  if (!is_watched()) [[likely]] return zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
+  return watched_zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDevicePciGetPropertiesExt(ze_device_handle_t hDevice, ze_pci_ext_properties_t* pPciProperties) {
   CallRecord record(102, __builtin_return_address(0));
   CheckedCall checked("zeDevicePciGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pPciProperties, 0x10008, "ze_pci_ext_properties_t");
@@ -1010,40 +1417,62 @@ ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDe
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
-  if (!is_watched()) [[likely]] return zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
+ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDevice, ze_pci_ext_properties_t* pPciProperties) {
+  if (!is_watched()) [[likely]] return zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
+  return watched_zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
   CallRecord record(103, __builtin_return_address(0));
   const ze_result_t result = zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
   record.returned(as_word(result), as_word(hSemaphore));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize) {
-  if (!is_watched()) [[likely]] return zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
+ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
+  if (!is_watched()) [[likely]] return zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
+  return watched_zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize) {
   CallRecord record(104, __builtin_return_address(0));
   const ze_result_t result = zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
   record.returned(as_word(result), as_word(hDevice), as_word(cacheLevel), as_word(cacheReservationSize));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void* ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion) {
-  if (!is_watched()) [[likely]] return zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
+ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize) {
+  if (!is_watched()) [[likely]] return zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
+  return watched_zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void* ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion) {
   CallRecord record(105, __builtin_return_address(0));
   const ze_result_t result = zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
   record.returned(as_word(result), as_word(hDevice), as_word(ptr), as_word(regionSize), as_word(cacheRegion));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
-  if (!is_watched()) [[likely]] return zeDeviceSynchronize(hDevice);
+ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void* ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion) {
+  if (!is_watched()) [[likely]] return zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
+  return watched_zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceSynchronize(ze_device_handle_t hDevice) {
   CallRecord record(106, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceSynchronize", __builtin_return_address(0));
   const ze_result_t result = zeDeviceSynchronize(hDevice);
+  if (checked) after_zeDeviceSynchronize(result, hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_handle_t hDevice, const char* pRequirements, ze_validate_runtime_requirements_output_t* pOut) {
-  if (!is_watched()) [[likely]] return zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
+ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
+  if (!is_watched()) [[likely]] return zeDeviceSynchronize(hDevice);
+  return watched_zeDeviceSynchronize(hDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceValidateRuntimeRequirements(ze_device_handle_t hDevice, const char* pRequirements, ze_validate_runtime_requirements_output_t* pOut) {
   CallRecord record(107, __builtin_return_address(0));
   CheckedCall checked("zeDeviceValidateRuntimeRequirements", __builtin_return_address(0));
   if (checked) check_structure(pOut, 0x20046, "ze_validate_runtime_requirements_output_t");
@@ -1052,48 +1481,72 @@ ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_hand
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* phDrivers) {
-  if (!is_watched()) [[likely]] return zeDriverGet(pCount, phDrivers);
+ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_handle_t hDevice, const char* pRequirements, ze_validate_runtime_requirements_output_t* pOut) {
+  if (!is_watched()) [[likely]] return zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
+  return watched_zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* phDrivers) {
   CallRecord record(108, __builtin_return_address(0));
   const ze_result_t result = zeDriverGet(pCount, phDrivers);
   record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t* version) {
-  if (!is_watched()) [[likely]] return zeDriverGetApiVersion(hDriver, version);
+ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* phDrivers) {
+  if (!is_watched()) [[likely]] return zeDriverGet(pCount, phDrivers);
+  return watched_zeDriverGet(pCount, phDrivers);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t* version) {
   CallRecord record(109, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetApiVersion(hDriver, version);
   record.returned(as_word(result), as_word(hDriver), as_word(version));
   return result;
 }
 
-ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
-  if (!is_watched()) [[likely]] return zeDriverGetDefaultContext(hDriver);
+ze_result_t ZE_APICALL traced_zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t* version) {
+  if (!is_watched()) [[likely]] return zeDriverGetApiVersion(hDriver, version);
+  return watched_zeDriverGetApiVersion(hDriver, version);
+}
+
+[[gnu::noinline]] ze_context_handle_t ZE_APICALL watched_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
   CallRecord record(110, __builtin_return_address(0));
   const ze_context_handle_t result = zeDriverGetDefaultContext(hDriver);
   record.returned(as_word(result), as_word(hDriver));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
-  if (!is_watched()) [[likely]] return zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
+  if (!is_watched()) [[likely]] return zeDriverGetDefaultContext(hDriver);
+  return watched_zeDriverGetDefaultContext(hDriver);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   CallRecord record(111, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
   record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties) {
-  if (!is_watched()) [[likely]] return zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
+  if (!is_watched()) [[likely]] return zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+  return watched_zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties) {
   CallRecord record(112, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t* pIpcProperties) {
-  if (!is_watched()) [[likely]] return zeDriverGetIpcProperties(hDriver, pIpcProperties);
+ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties) {
+  if (!is_watched()) [[likely]] return zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+  return watched_zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t* pIpcProperties) {
   CallRecord record(113, __builtin_return_address(0));
   CheckedCall checked("zeDriverGetIpcProperties", __builtin_return_address(0));
   if (checked) check_structure(pIpcProperties, 0x2, "ze_driver_ipc_properties_t");
@@ -1102,16 +1555,24 @@ ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDrive
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char** ppString) {
-  if (!is_watched()) [[likely]] return zeDriverGetLastErrorDescription(hDriver, ppString);
+ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t* pIpcProperties) {
+  if (!is_watched()) [[likely]] return zeDriverGetIpcProperties(hDriver, pIpcProperties);
+  return watched_zeDriverGetIpcProperties(hDriver, pIpcProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char** ppString) {
   CallRecord record(114, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetLastErrorDescription(hDriver, ppString);
   record.returned(as_word(result), as_word(hDriver), as_word(ppString));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties) {
-  if (!is_watched()) [[likely]] return zeDriverGetProperties(hDriver, pDriverProperties);
+ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char** ppString) {
+  if (!is_watched()) [[likely]] return zeDriverGetLastErrorDescription(hDriver, ppString);
+  return watched_zeDriverGetLastErrorDescription(hDriver, ppString);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties) {
   CallRecord record(115, __builtin_return_address(0));
   CheckedCall checked("zeDriverGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDriverProperties, 0x1, "ze_driver_properties_t");
@@ -1120,32 +1581,48 @@ ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, 
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB) {
-  if (!is_watched()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
+ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties) {
+  if (!is_watched()) [[likely]] return zeDriverGetProperties(hDriver, pDriverProperties);
+  return watched_zeDriverGetProperties(hDriver, pDriverProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB) {
   CallRecord record(116, __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
   record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB) {
-  if (!is_watched()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
+ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB) {
+  if (!is_watched()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
+  return watched_zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB) {
   CallRecord record(117, __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
   record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
-  if (!is_watched()) [[likely]] return zeEventCounterBasedCloseIpcHandle(hEvent);
+ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB) {
+  if (!is_watched()) [[likely]] return zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
+  return watched_zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
   CallRecord record(118, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedCloseIpcHandle(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_event_counter_based_desc_t* desc, ze_event_handle_t* phEvent) {
-  if (!is_watched()) [[likely]] return zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
+ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
+  if (!is_watched()) [[likely]] return zeEventCounterBasedCloseIpcHandle(hEvent);
+  return watched_zeEventCounterBasedCloseIpcHandle(hEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_event_counter_based_desc_t* desc, ze_event_handle_t* phEvent) {
   CallRecord record(119, __builtin_return_address(0));
   CheckedCall checked("zeEventCounterBasedCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x2003a, "ze_event_counter_based_desc_t");
@@ -1154,32 +1631,48 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hCon
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t* completionValue, uint64_t* deviceAddress) {
-  if (!is_watched()) [[likely]] return zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
+ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_event_counter_based_desc_t* desc, ze_event_handle_t* phEvent) {
+  if (!is_watched()) [[likely]] return zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
+  return watched_zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t* completionValue, uint64_t* deviceAddress) {
   CallRecord record(120, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
   record.returned(as_word(result), as_word(hEvent), as_word(completionValue), as_word(deviceAddress));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t* phIpc) {
-  if (!is_watched()) [[likely]] return zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
+ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t* completionValue, uint64_t* deviceAddress) {
+  if (!is_watched()) [[likely]] return zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
+  return watched_zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t* phIpc) {
   CallRecord record(121, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
   record.returned(as_word(result), as_word(hEvent), as_word(phIpc));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t* phEvent) {
-  if (!is_watched()) [[likely]] return zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
+ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t* phIpc) {
+  if (!is_watched()) [[likely]] return zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
+  return watched_zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t* phEvent) {
   CallRecord record(122, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEvent));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t* desc, ze_event_handle_t* phEvent) {
-  if (!is_watched()) [[likely]] return zeEventCreate(hEventPool, desc, phEvent);
+ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t* phEvent) {
+  if (!is_watched()) [[likely]] return zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
+  return watched_zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t* desc, ze_event_handle_t* phEvent) {
   CallRecord record(123, __builtin_return_address(0));
   CheckedCall checked("zeEventCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x11, "ze_event_desc_t");
@@ -1188,8 +1681,12 @@ ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, c
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
-  if (!is_watched()) [[likely]] return zeEventDestroy(hEvent);
+ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t* desc, ze_event_handle_t* phEvent) {
+  if (!is_watched()) [[likely]] return zeEventCreate(hEventPool, desc, phEvent);
+  return watched_zeEventCreate(hEventPool, desc, phEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventDestroy(ze_event_handle_t hEvent) {
   CallRecord record(124, __builtin_return_address(0));
   CheckedCall checked("zeEventDestroy", __builtin_return_address(0));
   if (checked) before_zeEventDestroy(hEvent);
@@ -1198,40 +1695,60 @@ ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t* pFlags) {
-  if (!is_watched()) [[likely]] return zeEventGetCounterBasedFlags(hEvent, pFlags);
+ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
+  if (!is_watched()) [[likely]] return zeEventDestroy(hEvent);
+  return watched_zeEventDestroy(hEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t* pFlags) {
   CallRecord record(125, __builtin_return_address(0));
   const ze_result_t result = zeEventGetCounterBasedFlags(hEvent, pFlags);
   record.returned(as_word(result), as_word(hEvent), as_word(pFlags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t* phEventPool) {
-  if (!is_watched()) [[likely]] return zeEventGetEventPool(hEvent, phEventPool);
+ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t* pFlags) {
+  if (!is_watched()) [[likely]] return zeEventGetCounterBasedFlags(hEvent, pFlags);
+  return watched_zeEventGetCounterBasedFlags(hEvent, pFlags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(126, __builtin_return_address(0));
   const ze_result_t result = zeEventGetEventPool(hEvent, phEventPool);
   record.returned(as_word(result), as_word(hEvent), received(result, phEventPool));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pSignalScope) {
-  if (!is_watched()) [[likely]] return zeEventGetSignalScope(hEvent, pSignalScope);
+ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t* phEventPool) {
+  if (!is_watched()) [[likely]] return zeEventGetEventPool(hEvent, phEventPool);
+  return watched_zeEventGetEventPool(hEvent, phEventPool);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pSignalScope) {
   CallRecord record(127, __builtin_return_address(0));
   const ze_result_t result = zeEventGetSignalScope(hEvent, pSignalScope);
   record.returned(as_word(result), as_word(hEvent), as_word(pSignalScope));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pWaitScope) {
-  if (!is_watched()) [[likely]] return zeEventGetWaitScope(hEvent, pWaitScope);
+ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pSignalScope) {
+  if (!is_watched()) [[likely]] return zeEventGetSignalScope(hEvent, pSignalScope);
+  return watched_zeEventGetSignalScope(hEvent, pSignalScope);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pWaitScope) {
   CallRecord record(128, __builtin_return_address(0));
   const ze_result_t result = zeEventGetWaitScope(hEvent, pWaitScope);
   record.returned(as_word(result), as_word(hEvent), as_word(pWaitScope));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
-  if (!is_watched()) [[likely]] return zeEventHostReset(hEvent);
+ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pWaitScope) {
+  if (!is_watched()) [[likely]] return zeEventGetWaitScope(hEvent, pWaitScope);
+  return watched_zeEventGetWaitScope(hEvent, pWaitScope);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventHostReset(ze_event_handle_t hEvent) {
   CallRecord record(129, __builtin_return_address(0));
   CheckedCall checked("zeEventHostReset", __builtin_return_address(0));
   if (checked) before_zeEventHostReset(hEvent);
@@ -1240,8 +1757,12 @@ ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
-  if (!is_watched()) [[likely]] return zeEventHostSignal(hEvent);
+ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
+  if (!is_watched()) [[likely]] return zeEventHostReset(hEvent);
+  return watched_zeEventHostReset(hEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventHostSignal(ze_event_handle_t hEvent) {
   CallRecord record(130, __builtin_return_address(0));
   CheckedCall checked("zeEventHostSignal", __builtin_return_address(0));
   if (checked) before_zeEventHostSignal(hEvent);
@@ -1250,8 +1771,12 @@ ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
-  if (!is_watched()) [[likely]] return zeEventHostSynchronize(hEvent, timeout);
+ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
+  if (!is_watched()) [[likely]] return zeEventHostSignal(hEvent);
+  return watched_zeEventHostSignal(hEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
   CallRecord record(131, __builtin_return_address(0));
   CheckedCall checked("zeEventHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeEventHostSynchronize(hEvent, timeout)) return refused;
@@ -1261,16 +1786,24 @@ ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, u
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
-  if (!is_watched()) [[likely]] return zeEventPoolCloseIpcHandle(hEventPool);
+ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
+  if (!is_watched()) [[likely]] return zeEventHostSynchronize(hEvent, timeout);
+  return watched_zeEventHostSynchronize(hEvent, timeout);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
   CallRecord record(132, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolCloseIpcHandle(hEventPool);
   record.returned(as_word(result), as_word(hEventPool));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_event_pool_handle_t* phEventPool) {
-  if (!is_watched()) [[likely]] return zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
+ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
+  if (!is_watched()) [[likely]] return zeEventPoolCloseIpcHandle(hEventPool);
+  return watched_zeEventPoolCloseIpcHandle(hEventPool);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(133, __builtin_return_address(0));
   CheckedCall checked("zeEventPoolCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x10, "ze_event_pool_desc_t");
@@ -1280,8 +1813,12 @@ ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, co
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
-  if (!is_watched()) [[likely]] return zeEventPoolDestroy(hEventPool);
+ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_event_pool_handle_t* phEventPool) {
+  if (!is_watched()) [[likely]] return zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
+  return watched_zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
   CallRecord record(134, __builtin_return_address(0));
   CheckedCall checked("zeEventPoolDestroy", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolDestroy(hEventPool);
@@ -1290,48 +1827,72 @@ ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPo
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t* phContext) {
-  if (!is_watched()) [[likely]] return zeEventPoolGetContextHandle(hEventPool, phContext);
+ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
+  if (!is_watched()) [[likely]] return zeEventPoolDestroy(hEventPool);
+  return watched_zeEventPoolDestroy(hEventPool);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t* phContext) {
   CallRecord record(135, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetContextHandle(hEventPool, phContext);
   record.returned(as_word(result), as_word(hEventPool), received(result, phContext));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t* pFlags) {
-  if (!is_watched()) [[likely]] return zeEventPoolGetFlags(hEventPool, pFlags);
+ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t* phContext) {
+  if (!is_watched()) [[likely]] return zeEventPoolGetContextHandle(hEventPool, phContext);
+  return watched_zeEventPoolGetContextHandle(hEventPool, phContext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t* pFlags) {
   CallRecord record(136, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetFlags(hEventPool, pFlags);
   record.returned(as_word(result), as_word(hEventPool), as_word(pFlags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t* phIpc) {
-  if (!is_watched()) [[likely]] return zeEventPoolGetIpcHandle(hEventPool, phIpc);
+ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t* pFlags) {
+  if (!is_watched()) [[likely]] return zeEventPoolGetFlags(hEventPool, pFlags);
+  return watched_zeEventPoolGetFlags(hEventPool, pFlags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t* phIpc) {
   CallRecord record(137, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetIpcHandle(hEventPool, phIpc);
   record.returned(as_word(result), as_word(hEventPool), as_word(phIpc));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t* phEventPool) {
-  if (!is_watched()) [[likely]] return zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
+ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t* phIpc) {
+  if (!is_watched()) [[likely]] return zeEventPoolGetIpcHandle(hEventPool, phIpc);
+  return watched_zeEventPoolGetIpcHandle(hEventPool, phIpc);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(138, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEventPool));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc) {
-  if (!is_watched()) [[likely]] return zeEventPoolPutIpcHandle(hContext, hIpc);
+ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t* phEventPool) {
+  if (!is_watched()) [[likely]] return zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
+  return watched_zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc) {
   CallRecord record(139, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolPutIpcHandle(hContext, hIpc);
   record.returned(as_word(result), as_word(hContext), as_word(hIpc));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t* dstptr) {
-  if (!is_watched()) [[likely]] return zeEventQueryKernelTimestamp(hEvent, dstptr);
+ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc) {
+  if (!is_watched()) [[likely]] return zeEventPoolPutIpcHandle(hContext, hIpc);
+  return watched_zeEventPoolPutIpcHandle(hContext, hIpc);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t* dstptr) {
   CallRecord record(140, __builtin_return_address(0));
   CheckedCall checked("zeEventQueryKernelTimestamp", __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestamp(hEvent, dstptr);
@@ -1340,16 +1901,24 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEve
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_event_query_kernel_timestamps_results_ext_properties_t* pResults) {
-  if (!is_watched()) [[likely]] return zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
+ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t* dstptr) {
+  if (!is_watched()) [[likely]] return zeEventQueryKernelTimestamp(hEvent, dstptr);
+  return watched_zeEventQueryKernelTimestamp(hEvent, dstptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_event_query_kernel_timestamps_results_ext_properties_t* pResults) {
   CallRecord record(141, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
   record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pResults));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
-  if (!is_watched()) [[likely]] return zeEventQueryStatus(hEvent);
+ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_event_query_kernel_timestamps_results_ext_properties_t* pResults) {
+  if (!is_watched()) [[likely]] return zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
+  return watched_zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryStatus(ze_event_handle_t hEvent) {
   CallRecord record(142, __builtin_return_address(0));
   CheckedCall checked("zeEventQueryStatus", __builtin_return_address(0));
   if (checked) before_zeEventQueryStatus(hEvent);
@@ -1359,40 +1928,60 @@ ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_kernel_timestamp_result_t* pTimestamps) {
-  if (!is_watched()) [[likely]] return zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
+ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
+  if (!is_watched()) [[likely]] return zeEventQueryStatus(hEvent);
+  return watched_zeEventQueryStatus(hEvent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_kernel_timestamp_result_t* pTimestamps) {
   CallRecord record(143, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
   record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pTimestamps));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
-  if (!is_watched()) [[likely]] return zeExecutableGraphDestroyExt(hGraph);
+ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_kernel_timestamp_result_t* pTimestamps) {
+  if (!is_watched()) [[likely]] return zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
+  return watched_zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
   CallRecord record(144, __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphDestroyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t* phSourceGraph) {
-  if (!is_watched()) [[likely]] return zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
+ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
+  if (!is_watched()) [[likely]] return zeExecutableGraphDestroyExt(hGraph);
+  return watched_zeExecutableGraphDestroyExt(hGraph);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t* phSourceGraph) {
   CallRecord record(145, __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
   record.returned(as_word(result), as_word(hGraph), received(result, phSourceGraph));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t* pCount, ze_fabric_edge_handle_t* phEdges) {
-  if (!is_watched()) [[likely]] return zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
+ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t* phSourceGraph) {
+  if (!is_watched()) [[likely]] return zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
+  return watched_zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t* pCount, ze_fabric_edge_handle_t* phEdges) {
   CallRecord record(146, __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
   record.returned(as_word(result), as_word(hVertexA), as_word(hVertexB), as_word(pCount), as_word(phEdges));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_edge_exp_properties_t* pEdgeProperties) {
-  if (!is_watched()) [[likely]] return zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
+ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t* pCount, ze_fabric_edge_handle_t* phEdges) {
+  if (!is_watched()) [[likely]] return zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
+  return watched_zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_edge_exp_properties_t* pEdgeProperties) {
   CallRecord record(147, __builtin_return_address(0));
   CheckedCall checked("zeFabricEdgeGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pEdgeProperties, 0x2000c, "ze_fabric_edge_exp_properties_t");
@@ -1401,32 +1990,48 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t* phVertexA, ze_fabric_vertex_handle_t* phVertexB) {
-  if (!is_watched()) [[likely]] return zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
+ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_edge_exp_properties_t* pEdgeProperties) {
+  if (!is_watched()) [[likely]] return zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
+  return watched_zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t* phVertexA, ze_fabric_vertex_handle_t* phVertexB) {
   CallRecord record(148, __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
   record.returned(as_word(result), as_word(hEdge), received(result, phVertexA), received(result, phVertexB));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t* phDevice) {
-  if (!is_watched()) [[likely]] return zeFabricVertexGetDeviceExp(hVertex, phDevice);
+ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t* phVertexA, ze_fabric_vertex_handle_t* phVertexB) {
+  if (!is_watched()) [[likely]] return zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
+  return watched_zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t* phDevice) {
   CallRecord record(149, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetDeviceExp(hVertex, phDevice);
   record.returned(as_word(result), as_word(hVertex), received(result, phDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t* pCount, ze_fabric_vertex_handle_t* phVertices) {
-  if (!is_watched()) [[likely]] return zeFabricVertexGetExp(hDriver, pCount, phVertices);
+ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t* phDevice) {
+  if (!is_watched()) [[likely]] return zeFabricVertexGetDeviceExp(hVertex, phDevice);
+  return watched_zeFabricVertexGetDeviceExp(hVertex, phDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t* pCount, ze_fabric_vertex_handle_t* phVertices) {
   CallRecord record(150, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetExp(hDriver, pCount, phVertices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phVertices));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t hVertex, ze_fabric_vertex_exp_properties_t* pVertexProperties) {
-  if (!is_watched()) [[likely]] return zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
+ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t* pCount, ze_fabric_vertex_handle_t* phVertices) {
+  if (!is_watched()) [[likely]] return zeFabricVertexGetExp(hDriver, pCount, phVertices);
+  return watched_zeFabricVertexGetExp(hDriver, pCount, phVertices);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t hVertex, ze_fabric_vertex_exp_properties_t* pVertexProperties) {
   CallRecord record(151, __builtin_return_address(0));
   CheckedCall checked("zeFabricVertexGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pVertexProperties, 0x2000b, "ze_fabric_vertex_exp_properties_t");
@@ -1435,16 +2040,24 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_ha
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t* pCount, ze_fabric_vertex_handle_t* phSubvertices) {
-  if (!is_watched()) [[likely]] return zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
+ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_handle_t hVertex, ze_fabric_vertex_exp_properties_t* pVertexProperties) {
+  if (!is_watched()) [[likely]] return zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
+  return watched_zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t* pCount, ze_fabric_vertex_handle_t* phSubvertices) {
   CallRecord record(152, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
   record.returned(as_word(result), as_word(hVertex), as_word(pCount), as_word(phSubvertices));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t* desc, ze_fence_handle_t* phFence) {
-  if (!is_watched()) [[likely]] return zeFenceCreate(hCommandQueue, desc, phFence);
+ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t* pCount, ze_fabric_vertex_handle_t* phSubvertices) {
+  if (!is_watched()) [[likely]] return zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
+  return watched_zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t* desc, ze_fence_handle_t* phFence) {
   CallRecord record(153, __builtin_return_address(0));
   CheckedCall checked("zeFenceCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x12, "ze_fence_desc_t");
@@ -1453,8 +2066,12 @@ ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQu
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
-  if (!is_watched()) [[likely]] return zeFenceDestroy(hFence);
+ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t* desc, ze_fence_handle_t* phFence) {
+  if (!is_watched()) [[likely]] return zeFenceCreate(hCommandQueue, desc, phFence);
+  return watched_zeFenceCreate(hCommandQueue, desc, phFence);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceDestroy(ze_fence_handle_t hFence) {
   CallRecord record(154, __builtin_return_address(0));
   CheckedCall checked("zeFenceDestroy", __builtin_return_address(0));
   if (checked) before_zeFenceDestroy(hFence);
@@ -1463,8 +2080,12 @@ ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
-  if (!is_watched()) [[likely]] return zeFenceHostSynchronize(hFence, timeout);
+ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
+  if (!is_watched()) [[likely]] return zeFenceDestroy(hFence);
+  return watched_zeFenceDestroy(hFence);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
   CallRecord record(155, __builtin_return_address(0));
   CheckedCall checked("zeFenceHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeFenceHostSynchronize(hFence, timeout)) return refused;
@@ -1474,8 +2095,12 @@ ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, u
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
-  if (!is_watched()) [[likely]] return zeFenceQueryStatus(hFence);
+ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
+  if (!is_watched()) [[likely]] return zeFenceHostSynchronize(hFence, timeout);
+  return watched_zeFenceHostSynchronize(hFence, timeout);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceQueryStatus(ze_fence_handle_t hFence) {
   CallRecord record(156, __builtin_return_address(0));
   CheckedCall checked("zeFenceQueryStatus", __builtin_return_address(0));
   const ze_result_t result = zeFenceQueryStatus(hFence);
@@ -1484,8 +2109,12 @@ ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
-  if (!is_watched()) [[likely]] return zeFenceReset(hFence);
+ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
+  if (!is_watched()) [[likely]] return zeFenceQueryStatus(hFence);
+  return watched_zeFenceQueryStatus(hFence);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceReset(ze_fence_handle_t hFence) {
   CallRecord record(157, __builtin_return_address(0));
   CheckedCall checked("zeFenceReset", __builtin_return_address(0));
   if (checked) before_zeFenceReset(hFence);
@@ -1494,64 +2123,96 @@ ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, const void* pNext, ze_graph_handle_t* phGraph) {
-  if (!is_watched()) [[likely]] return zeGraphCreateExt(hContext, pNext, phGraph);
+ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
+  if (!is_watched()) [[likely]] return zeFenceReset(hFence);
+  return watched_zeFenceReset(hFence);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphCreateExt(ze_context_handle_t hContext, const void* pNext, ze_graph_handle_t* phGraph) {
   CallRecord record(158, __builtin_return_address(0));
   const ze_result_t result = zeGraphCreateExt(hContext, pNext, phGraph);
   record.returned(as_word(result), as_word(hContext), as_word(pNext), received(result, phGraph));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
-  if (!is_watched()) [[likely]] return zeGraphDestroyExt(hGraph);
+ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, const void* pNext, ze_graph_handle_t* phGraph) {
+  if (!is_watched()) [[likely]] return zeGraphCreateExt(hContext, pNext, phGraph);
+  return watched_zeGraphCreateExt(hContext, pNext, phGraph);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
   CallRecord record(159, __builtin_return_address(0));
   const ze_result_t result = zeGraphDestroyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char* filePath, const void* pNext) {
-  if (!is_watched()) [[likely]] return zeGraphDumpContentsExt(hGraph, filePath, pNext);
+ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
+  if (!is_watched()) [[likely]] return zeGraphDestroyExt(hGraph);
+  return watched_zeGraphDestroyExt(hGraph);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char* filePath, const void* pNext) {
   CallRecord record(160, __builtin_return_address(0));
   const ze_result_t result = zeGraphDumpContentsExt(hGraph, filePath, pNext);
   record.returned(as_word(result), as_word(hGraph), as_word(filePath), as_word(pNext));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t* phCommandList) {
-  if (!is_watched()) [[likely]] return zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
+ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char* filePath, const void* pNext) {
+  if (!is_watched()) [[likely]] return zeGraphDumpContentsExt(hGraph, filePath, pNext);
+  return watched_zeGraphDumpContentsExt(hGraph, filePath, pNext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t* phCommandList) {
   CallRecord record(161, __builtin_return_address(0));
   const ze_result_t result = zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
   record.returned(as_word(result), as_word(hGraph), received(result, phCommandList));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void* pNext, ze_executable_graph_handle_t* phExecutableGraph) {
-  if (!is_watched()) [[likely]] return zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
+ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t* phCommandList) {
+  if (!is_watched()) [[likely]] return zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
+  return watched_zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void* pNext, ze_executable_graph_handle_t* phExecutableGraph) {
   CallRecord record(162, __builtin_return_address(0));
   const ze_result_t result = zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
   record.returned(as_word(result), as_word(hGraph), as_word(pNext), received(result, phExecutableGraph));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
-  if (!is_watched()) [[likely]] return zeGraphIsEmptyExt(hGraph);
+ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void* pNext, ze_executable_graph_handle_t* phExecutableGraph) {
+  if (!is_watched()) [[likely]] return zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
+  return watched_zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
   CallRecord record(163, __builtin_return_address(0));
   const ze_result_t result = zeGraphIsEmptyExt(hGraph);
   record.returned(as_word(result), as_word(hGraph));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void* pUserData, const void* pNext) {
-  if (!is_watched()) [[likely]] return zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
+ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
+  if (!is_watched()) [[likely]] return zeGraphIsEmptyExt(hGraph);
+  return watched_zeGraphIsEmptyExt(hGraph);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void* pUserData, const void* pNext) {
   CallRecord record(164, __builtin_return_address(0));
   const ze_result_t result = zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
   record.returned(as_word(result), as_word(hGraph), as_word(pfnCallback), as_word(pUserData), as_word(pNext));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t* phImage) {
-  if (!is_watched()) [[likely]] return zeImageCreate(hContext, hDevice, desc, phImage);
+ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void* pUserData, const void* pNext) {
+  if (!is_watched()) [[likely]] return zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
+  return watched_zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t* phImage) {
   CallRecord record(165, __builtin_return_address(0));
   CheckedCall checked("zeImageCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
@@ -1561,18 +2222,27 @@ ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_dev
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
-  if (!is_watched()) [[likely]] return zeImageDestroy(hImage);
+ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t* phImage) {
+  if (!is_watched()) [[likely]] return zeImageCreate(hContext, hDevice, desc, phImage);
+  return watched_zeImageCreate(hContext, hDevice, desc, phImage);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageDestroy(ze_image_handle_t hImage) {
   CallRecord record(166, __builtin_return_address(0));
   CheckedCall checked("zeImageDestroy", __builtin_return_address(0));
+  if (checked) before_zeImageDestroy(hImage);
   const ze_result_t result = zeImageDestroy(hImage);
   if (checked) after_zeImageDestroy(result, hImage);
   record.returned(as_word(result), as_word(hImage));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage, ze_image_allocation_ext_properties_t* pImageAllocProperties) {
-  if (!is_watched()) [[likely]] return zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
+ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
+  if (!is_watched()) [[likely]] return zeImageDestroy(hImage);
+  return watched_zeImageDestroy(hImage);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage, ze_image_allocation_ext_properties_t* pImageAllocProperties) {
   CallRecord record(167, __builtin_return_address(0));
   CheckedCall checked("zeImageGetAllocPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pImageAllocProperties, 0x1000c, "ze_image_allocation_ext_properties_t");
@@ -1581,16 +2251,24 @@ ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t h
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t* pDeviceOffset) {
-  if (!is_watched()) [[likely]] return zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
+ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t hContext, ze_image_handle_t hImage, ze_image_allocation_ext_properties_t* pImageAllocProperties) {
+  if (!is_watched()) [[likely]] return zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
+  return watched_zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t* pDeviceOffset) {
   CallRecord record(168, __builtin_return_address(0));
   const ze_result_t result = zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
   record.returned(as_word(result), as_word(hImage), as_word(pDeviceOffset));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze_image_memory_properties_exp_t* pMemoryProperties) {
-  if (!is_watched()) [[likely]] return zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
+ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t* pDeviceOffset) {
+  if (!is_watched()) [[likely]] return zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
+  return watched_zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze_image_memory_properties_exp_t* pMemoryProperties) {
   CallRecord record(169, __builtin_return_address(0));
   CheckedCall checked("zeImageGetMemoryPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pMemoryProperties, 0x20007, "ze_image_memory_properties_exp_t");
@@ -1599,8 +2277,12 @@ ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hI
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_properties_t* pImageProperties) {
-  if (!is_watched()) [[likely]] return zeImageGetProperties(hDevice, desc, pImageProperties);
+ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hImage, ze_image_memory_properties_exp_t* pMemoryProperties) {
+  if (!is_watched()) [[likely]] return zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
+  return watched_zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_properties_t* pImageProperties) {
   CallRecord record(170, __builtin_return_address(0));
   CheckedCall checked("zeImageGetProperties", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
@@ -1609,8 +2291,12 @@ ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, c
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
-  if (!is_watched()) [[likely]] return zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
+ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_properties_t* pImageProperties) {
+  if (!is_watched()) [[likely]] return zeImageGetProperties(hDevice, desc, pImageProperties);
+  return watched_zeImageGetProperties(hDevice, desc, pImageProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageViewCreateExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
   CallRecord record(171, __builtin_return_address(0));
   CheckedCall checked("zeImageViewCreateExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
@@ -1619,8 +2305,12 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext,
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
-  if (!is_watched()) [[likely]] return zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
+ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
+  if (!is_watched()) [[likely]] return zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
+  return watched_zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageViewCreateExt(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
   CallRecord record(172, __builtin_return_address(0));
   CheckedCall checked("zeImageViewCreateExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
@@ -1629,16 +2319,24 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext,
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
-  if (!is_watched()) [[likely]] return zeInit(flags);
+ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_image_desc_t* desc, ze_image_handle_t hImage, ze_image_handle_t* phImageView) {
+  if (!is_watched()) [[likely]] return zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
+  return watched_zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeInit(ze_init_flags_t flags) {
   CallRecord record(173, __builtin_return_address(0));
   const ze_result_t result = zeInit(flags);
   record.returned(as_word(result), as_word(flags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t* phDrivers, ze_init_driver_type_desc_t* desc) {
-  if (!is_watched()) [[likely]] return zeInitDrivers(pCount, phDrivers, desc);
+ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
+  if (!is_watched()) [[likely]] return zeInit(flags);
+  return watched_zeInit(flags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t* phDrivers, ze_init_driver_type_desc_t* desc) {
   CallRecord record(174, __builtin_return_address(0));
   CheckedCall checked("zeInitDrivers", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20021, "ze_init_driver_type_desc_t");
@@ -1647,8 +2345,12 @@ ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel) {
-  if (!is_watched()) [[likely]] return zeKernelCreate(hModule, desc, phKernel);
+ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t* phDrivers, ze_init_driver_type_desc_t* desc) {
+  if (!is_watched()) [[likely]] return zeInitDrivers(pCount, phDrivers, desc);
+  return watched_zeInitDrivers(pCount, phDrivers, desc);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel) {
   CallRecord record(175, __builtin_return_address(0));
   CheckedCall checked("zeKernelCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1d, "ze_kernel_desc_t");
@@ -1657,48 +2359,72 @@ ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const z
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
-  if (!is_watched()) [[likely]] return zeKernelDestroy(hKernel);
+ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel) {
+  if (!is_watched()) [[likely]] return zeKernelCreate(hModule, desc, phKernel);
+  return watched_zeKernelCreate(hModule, desc, phKernel);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelDestroy(ze_kernel_handle_t hKernel) {
   CallRecord record(176, __builtin_return_address(0));
   const ze_result_t result = zeKernelDestroy(hKernel);
   record.returned(as_word(result), as_word(hKernel));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) {
-  if (!is_watched()) [[likely]] return zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
+ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
+  if (!is_watched()) [[likely]] return zeKernelDestroy(hKernel);
+  return watched_zeKernelDestroy(hKernel);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) {
   CallRecord record(177, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
   record.returned(as_word(result), as_word(hKernel), as_word(pCount), as_word(pAllocationProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) {
-  if (!is_watched()) [[likely]] return zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
+ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) {
+  if (!is_watched()) [[likely]] return zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
+  return watched_zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) {
   CallRecord record(178, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pKernelBinary));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) {
-  if (!is_watched()) [[likely]] return zeKernelGetIndirectAccess(hKernel, pFlags);
+ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) {
+  if (!is_watched()) [[likely]] return zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
+  return watched_zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) {
   CallRecord record(179, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetIndirectAccess(hKernel, pFlags);
   record.returned(as_word(result), as_word(hKernel), as_word(pFlags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) {
-  if (!is_watched()) [[likely]] return zeKernelGetName(hKernel, pSize, pName);
+ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) {
+  if (!is_watched()) [[likely]] return zeKernelGetIndirectAccess(hKernel, pFlags);
+  return watched_zeKernelGetIndirectAccess(hKernel, pFlags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) {
   CallRecord record(180, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetName(hKernel, pSize, pName);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pName));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties) {
-  if (!is_watched()) [[likely]] return zeKernelGetProperties(hKernel, pKernelProperties);
+ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) {
+  if (!is_watched()) [[likely]] return zeKernelGetName(hKernel, pSize, pName);
+  return watched_zeKernelGetName(hKernel, pSize, pName);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties) {
   CallRecord record(181, __builtin_return_address(0));
   CheckedCall checked("zeKernelGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pKernelProperties, 0x1e, "ze_kernel_properties_t");
@@ -1707,16 +2433,24 @@ ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, 
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) {
-  if (!is_watched()) [[likely]] return zeKernelGetSourceAttributes(hKernel, pSize, pString);
+ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties) {
+  if (!is_watched()) [[likely]] return zeKernelGetProperties(hKernel, pKernelProperties);
+  return watched_zeKernelGetProperties(hKernel, pKernelProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) {
   CallRecord record(182, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetSourceAttributes(hKernel, pSize, pString);
   record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pString));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t* pHint) {
-  if (!is_watched()) [[likely]] return zeKernelSchedulingHintExp(hKernel, pHint);
+ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) {
+  if (!is_watched()) [[likely]] return zeKernelGetSourceAttributes(hKernel, pSize, pString);
+  return watched_zeKernelGetSourceAttributes(hKernel, pSize, pString);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t* pHint) {
   CallRecord record(183, __builtin_return_address(0));
   CheckedCall checked("zeKernelSchedulingHintExp", __builtin_return_address(0));
   if (checked) check_structure(pHint, 0x20004, "ze_scheduling_hint_exp_desc_t");
@@ -1725,64 +2459,96 @@ ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKern
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
-  if (!is_watched()) [[likely]] return zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
+ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t* pHint) {
+  if (!is_watched()) [[likely]] return zeKernelSchedulingHintExp(hKernel, pHint);
+  return watched_zeKernelSchedulingHintExp(hKernel, pHint);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
   CallRecord record(184, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
   record.returned(as_word(result), as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
-  if (!is_watched()) [[likely]] return zeKernelSetCacheConfig(hKernel, flags);
+ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
+  if (!is_watched()) [[likely]] return zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
+  return watched_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
   CallRecord record(185, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetCacheConfig(hKernel, flags);
   record.returned(as_word(result), as_word(hKernel), as_word(flags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) {
-  if (!is_watched()) [[likely]] return zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
+ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
+  if (!is_watched()) [[likely]] return zeKernelSetCacheConfig(hKernel, flags);
+  return watched_zeKernelSetCacheConfig(hKernel, flags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) {
   CallRecord record(186, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
   record.returned(as_word(result), as_word(hKernel), as_word(offsetX), as_word(offsetY), as_word(offsetZ));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
-  if (!is_watched()) [[likely]] return zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+ze_result_t ZE_APICALL traced_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) {
+  if (!is_watched()) [[likely]] return zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
+  return watched_zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
   CallRecord record(187, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
   record.returned(as_word(result), as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
-  if (!is_watched()) [[likely]] return zeKernelSetIndirectAccess(hKernel, flags);
+ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
+  if (!is_watched()) [[likely]] return zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+  return watched_zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
   CallRecord record(188, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetIndirectAccess(hKernel, flags);
   record.returned(as_word(result), as_word(hKernel), as_word(flags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) {
-  if (!is_watched()) [[likely]] return zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
+ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
+  if (!is_watched()) [[likely]] return zeKernelSetIndirectAccess(hKernel, flags);
+  return watched_zeKernelSetIndirectAccess(hKernel, flags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) {
   CallRecord record(189, __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
   record.returned(as_word(result), as_word(hKernel), as_word(globalSizeX), as_word(globalSizeY), as_word(globalSizeZ), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) {
-  if (!is_watched()) [[likely]] return zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
+ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) {
+  if (!is_watched()) [[likely]] return zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
+  return watched_zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) {
   CallRecord record(190, __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
   record.returned(as_word(result), as_word(hKernel), as_word(totalGroupCount));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
-  if (!is_watched()) [[likely]] return zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
+ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) {
+  if (!is_watched()) [[likely]] return zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
+  return watched_zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
   CallRecord record(191, __builtin_return_address(0));
   CheckedCall checked("zeMemAllocDevice", __builtin_return_address(0));
   if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
@@ -1792,8 +2558,12 @@ ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, con
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, void** pptr) {
-  if (!is_watched()) [[likely]] return zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
+ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
+  if (!is_watched()) [[likely]] return zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
+  return watched_zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, void** pptr) {
   CallRecord record(192, __builtin_return_address(0));
   CheckedCall checked("zeMemAllocHost", __builtin_return_address(0));
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
@@ -1803,8 +2573,12 @@ ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
-  if (!is_watched()) [[likely]] return zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
+ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, void** pptr) {
+  if (!is_watched()) [[likely]] return zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
+  return watched_zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
   CallRecord record(193, __builtin_return_address(0));
   CheckedCall checked("zeMemAllocShared", __builtin_return_address(0));
   if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
@@ -1815,16 +2589,24 @@ ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, con
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void* ptr) {
-  if (!is_watched()) [[likely]] return zeMemCloseIpcHandle(hContext, ptr);
+ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr) {
+  if (!is_watched()) [[likely]] return zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
+  return watched_zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void* ptr) {
   CallRecord record(194, __builtin_return_address(0));
   const ze_result_t result = zeMemCloseIpcHandle(hContext, ptr);
   record.returned(as_word(result), as_word(hContext), as_word(ptr));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr) {
-  if (!is_watched()) [[likely]] return zeMemFree(hContext, ptr);
+ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void* ptr) {
+  if (!is_watched()) [[likely]] return zeMemCloseIpcHandle(hContext, ptr);
+  return watched_zeMemCloseIpcHandle(hContext, ptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemFree(ze_context_handle_t hContext, void* ptr) {
   CallRecord record(195, __builtin_return_address(0));
   CheckedCall checked("zeMemFree", __builtin_return_address(0));
   if (checked) before_zeMemFree(hContext, ptr);
@@ -1834,8 +2616,12 @@ ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr)
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t* pMemFreeDesc, void* ptr) {
-  if (!is_watched()) [[likely]] return zeMemFreeExt(hContext, pMemFreeDesc, ptr);
+ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr) {
+  if (!is_watched()) [[likely]] return zeMemFree(hContext, ptr);
+  return watched_zeMemFree(hContext, ptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t* pMemFreeDesc, void* ptr) {
   CallRecord record(196, __builtin_return_address(0));
   CheckedCall checked("zeMemFreeExt", __builtin_return_address(0));
   if (checked) check_structure(pMemFreeDesc, 0x1000a, "ze_memory_free_ext_desc_t");
@@ -1846,16 +2632,24 @@ ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const z
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext, const void* ptr, void** pBase, size_t* pSize) {
-  if (!is_watched()) [[likely]] return zeMemGetAddressRange(hContext, ptr, pBase, pSize);
+ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t* pMemFreeDesc, void* ptr) {
+  if (!is_watched()) [[likely]] return zeMemFreeExt(hContext, pMemFreeDesc, ptr);
+  return watched_zeMemFreeExt(hContext, pMemFreeDesc, ptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAddressRange(ze_context_handle_t hContext, const void* ptr, void** pBase, size_t* pSize) {
   CallRecord record(197, __builtin_return_address(0));
   const ze_result_t result = zeMemGetAddressRange(hContext, ptr, pBase, pSize);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pBase), as_word(pSize));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice) {
-  if (!is_watched()) [[likely]] return zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
+ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext, const void* ptr, void** pBase, size_t* pSize) {
+  if (!is_watched()) [[likely]] return zeMemGetAddressRange(hContext, ptr, pBase, pSize);
+  return watched_zeMemGetAddressRange(hContext, ptr, pBase, pSize);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAllocProperties(ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice) {
   CallRecord record(198, __builtin_return_address(0));
   CheckedCall checked("zeMemGetAllocProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAllocProperties, 0x17, "ze_memory_allocation_properties_t");
@@ -1864,24 +2658,36 @@ ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hConte
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t* pAttr) {
-  if (!is_watched()) [[likely]] return zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
+ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice) {
+  if (!is_watched()) [[likely]] return zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
+  return watched_zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t* pAttr) {
   CallRecord record(199, __builtin_return_address(0));
   const ze_result_t result = zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(pAttr));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t* pHandle) {
-  if (!is_watched()) [[likely]] return zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
+ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t* pAttr) {
+  if (!is_watched()) [[likely]] return zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
+  return watched_zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t* pHandle) {
   CallRecord record(200, __builtin_return_address(0));
   const ze_result_t result = zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
   record.returned(as_word(result), as_word(hContext), as_word(ipcHandle), as_word(pHandle));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, const void* ptr, ze_ipc_mem_handle_t* pIpcHandle) {
-  if (!is_watched()) [[likely]] return zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
+ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t* pHandle) {
+  if (!is_watched()) [[likely]] return zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
+  return watched_zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandle(ze_context_handle_t hContext, const void* ptr, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(201, __builtin_return_address(0));
   CheckedCall checked("zeMemGetIpcHandle", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeMemGetIpcHandle(hContext, ptr, pIpcHandle)) return refused;
@@ -1890,72 +2696,108 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, co
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t* pIpcHandle) {
-  if (!is_watched()) [[likely]] return zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
+ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, const void* ptr, ze_ipc_mem_handle_t* pIpcHandle) {
+  if (!is_watched()) [[likely]] return zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
+  return watched_zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(202, __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
   record.returned(as_word(result), as_word(hContext), as_word(handle), as_word(pIpcHandle));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void* ptr, void* pNext, ze_ipc_mem_handle_t* pIpcHandle) {
-  if (!is_watched()) [[likely]] return zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
+ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t* pIpcHandle) {
+  if (!is_watched()) [[likely]] return zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
+  return watched_zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void* ptr, void* pNext, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(203, __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pNext), as_word(pIpcHandle));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t* rowPitch) {
-  if (!is_watched()) [[likely]] return zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
+ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void* ptr, void* pNext, ze_ipc_mem_handle_t* pIpcHandle) {
+  if (!is_watched()) [[likely]] return zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
+  return watched_zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t* rowPitch) {
   CallRecord record(204, __builtin_return_address(0));
   const ze_result_t result = zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(imageWidth), as_word(imageHeight), as_word(elementSizeInBytes), as_word(rowPitch));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr) {
-  if (!is_watched()) [[likely]] return zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
+ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t* rowPitch) {
+  if (!is_watched()) [[likely]] return zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
+  return watched_zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr) {
   CallRecord record(205, __builtin_return_address(0));
   const ze_result_t result = zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(handle), as_word(flags), received(result, pptr));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
-  if (!is_watched()) [[likely]] return zeMemPutIpcHandle(hContext, handle);
+ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr) {
+  if (!is_watched()) [[likely]] return zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
+  return watched_zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
   CallRecord record(206, __builtin_return_address(0));
   const ze_result_t result = zeMemPutIpcHandle(hContext, handle);
   record.returned(as_word(result), as_word(hContext), as_word(handle));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr) {
-  if (!is_watched()) [[likely]] return zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
+ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
+  if (!is_watched()) [[likely]] return zeMemPutIpcHandle(hContext, handle);
+  return watched_zeMemPutIpcHandle(hContext, handle);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr) {
   CallRecord record(207, __builtin_return_address(0));
   const ze_result_t result = zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(attr));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
-  if (!is_watched()) [[likely]] return zeModuleBuildLogDestroy(hModuleBuildLog);
+ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr) {
+  if (!is_watched()) [[likely]] return zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
+  return watched_zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
   CallRecord record(208, __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogDestroy(hModuleBuildLog);
   record.returned(as_word(result), as_word(hModuleBuildLog));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog) {
-  if (!is_watched()) [[likely]] return zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
+ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
+  if (!is_watched()) [[likely]] return zeModuleBuildLogDestroy(hModuleBuildLog);
+  return watched_zeModuleBuildLogDestroy(hModuleBuildLog);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog) {
   CallRecord record(209, __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
   record.returned(as_word(result), as_word(hModuleBuildLog), as_word(pSize), as_word(pBuildLog));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog) {
-  if (!is_watched()) [[likely]] return zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
+ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog) {
+  if (!is_watched()) [[likely]] return zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
+  return watched_zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog) {
   CallRecord record(210, __builtin_return_address(0));
   CheckedCall checked("zeModuleCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1b, "ze_module_desc_t");
@@ -1965,8 +2807,12 @@ ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_de
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
-  if (!is_watched()) [[likely]] return zeModuleDestroy(hModule);
+ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog) {
+  if (!is_watched()) [[likely]] return zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
+  return watched_zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleDestroy(ze_module_handle_t hModule) {
   CallRecord record(211, __builtin_return_address(0));
   CheckedCall checked("zeModuleDestroy", __builtin_return_address(0));
   const ze_result_t result = zeModuleDestroy(hModule);
@@ -1975,48 +2821,72 @@ ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLinkLog) {
-  if (!is_watched()) [[likely]] return zeModuleDynamicLink(numModules, phModules, phLinkLog);
+ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
+  if (!is_watched()) [[likely]] return zeModuleDestroy(hModule);
+  return watched_zeModuleDestroy(hModule);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLinkLog) {
   CallRecord record(212, __builtin_return_address(0));
   const ze_result_t result = zeModuleDynamicLink(numModules, phModules, phLinkLog);
   record.returned(as_word(result), as_word(numModules), as_word(phModules), received(result, phLinkLog));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char* pFunctionName, void** pfnFunction) {
-  if (!is_watched()) [[likely]] return zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
+ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLinkLog) {
+  if (!is_watched()) [[likely]] return zeModuleDynamicLink(numModules, phModules, phLinkLog);
+  return watched_zeModuleDynamicLink(numModules, phModules, phLinkLog);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char* pFunctionName, void** pfnFunction) {
   CallRecord record(213, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
   record.returned(as_word(result), as_word(hModule), as_word(pFunctionName), received(result, pfnFunction));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr) {
-  if (!is_watched()) [[likely]] return zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
+ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char* pFunctionName, void** pfnFunction) {
+  if (!is_watched()) [[likely]] return zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
+  return watched_zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr) {
   CallRecord record(214, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
   record.returned(as_word(result), as_word(hModule), as_word(pGlobalName), as_word(pSize), as_word(pptr));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t* pCount, const char** pNames) {
-  if (!is_watched()) [[likely]] return zeModuleGetKernelNames(hModule, pCount, pNames);
+ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr) {
+  if (!is_watched()) [[likely]] return zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
+  return watched_zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t* pCount, const char** pNames) {
   CallRecord record(215, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetKernelNames(hModule, pCount, pNames);
   record.returned(as_word(result), as_word(hModule), as_word(pCount), as_word(pNames));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t* pSize, uint8_t* pModuleNativeBinary) {
-  if (!is_watched()) [[likely]] return zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
+ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t* pCount, const char** pNames) {
+  if (!is_watched()) [[likely]] return zeModuleGetKernelNames(hModule, pCount, pNames);
+  return watched_zeModuleGetKernelNames(hModule, pCount, pNames);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t* pSize, uint8_t* pModuleNativeBinary) {
   CallRecord record(216, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
   record.returned(as_word(result), as_word(hModule), as_word(pSize), as_word(pModuleNativeBinary));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t* pModuleProperties) {
-  if (!is_watched()) [[likely]] return zeModuleGetProperties(hModule, pModuleProperties);
+ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t* pSize, uint8_t* pModuleNativeBinary) {
+  if (!is_watched()) [[likely]] return zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
+  return watched_zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t* pModuleProperties) {
   CallRecord record(217, __builtin_return_address(0));
   CheckedCall checked("zeModuleGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x1c, "ze_module_properties_t");
@@ -2025,8 +2895,12 @@ ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, 
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t* pInspectDesc, uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLog) {
-  if (!is_watched()) [[likely]] return zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
+ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t* pModuleProperties) {
+  if (!is_watched()) [[likely]] return zeModuleGetProperties(hModule, pModuleProperties);
+  return watched_zeModuleGetProperties(hModule, pModuleProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t* pInspectDesc, uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLog) {
   CallRecord record(218, __builtin_return_address(0));
   CheckedCall checked("zeModuleInspectLinkageExt", __builtin_return_address(0));
   if (checked) check_structure(pInspectDesc, 0x10007, "ze_linkage_inspection_ext_desc_t");
@@ -2035,8 +2909,12 @@ ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ex
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* phPhysicalMemory) {
-  if (!is_watched()) [[likely]] return zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
+ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t* pInspectDesc, uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLog) {
+  if (!is_watched()) [[likely]] return zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
+  return watched_zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* phPhysicalMemory) {
   CallRecord record(219, __builtin_return_address(0));
   CheckedCall checked("zePhysicalMemCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20, "ze_physical_mem_desc_t");
@@ -2045,16 +2923,24 @@ ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, 
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
-  if (!is_watched()) [[likely]] return zePhysicalMemDestroy(hContext, hPhysicalMemory);
+ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* phPhysicalMemory) {
+  if (!is_watched()) [[likely]] return zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
+  return watched_zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
   CallRecord record(220, __builtin_return_address(0));
   const ze_result_t result = zePhysicalMemDestroy(hContext, hPhysicalMemory);
   record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMemory));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMem, ze_physical_mem_properties_t* pMemProperties) {
-  if (!is_watched()) [[likely]] return zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
+ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
+  if (!is_watched()) [[likely]] return zePhysicalMemDestroy(hContext, hPhysicalMemory);
+  return watched_zePhysicalMemDestroy(hContext, hPhysicalMemory);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zePhysicalMemGetProperties(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMem, ze_physical_mem_properties_t* pMemProperties) {
   CallRecord record(221, __builtin_return_address(0));
   CheckedCall checked("zePhysicalMemGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemProperties, 0x20040, "ze_physical_mem_properties_t");
@@ -2063,8 +2949,12 @@ ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hCo
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_exp_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_exp_t* pBounds, size_t* pRtasBufferSizeBytes) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMem, ze_physical_mem_properties_t* pMemProperties) {
+  if (!is_watched()) [[likely]] return zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
+  return watched_zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_exp_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_exp_t* pBounds, size_t* pRtasBufferSizeBytes) {
   CallRecord record(222, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderBuildExp", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
@@ -2073,8 +2963,12 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_ext_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_ext_t* pBounds, size_t* pRtasBufferSizeBytes) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_exp_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_exp_t* pBounds, size_t* pRtasBufferSizeBytes) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+  return watched_zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_ext_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_ext_t* pBounds, size_t* pRtasBufferSizeBytes) {
   CallRecord record(223, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderBuildExt", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
@@ -2083,8 +2977,12 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, void* pScratchBuffer, size_t scratchBufferSizeBytes, void* pRtasBuffer, size_t rtasBufferSizeBytes, ze_rtas_parallel_operation_ext_handle_t hParallelOperation, void* pBuildUserPtr, ze_rtas_aabb_ext_t* pBounds, size_t* pRtasBufferSizeBytes) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+  return watched_zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(224, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderCommandListAppendCopyExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -2094,8 +2992,12 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_l
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver, const ze_rtas_builder_exp_desc_t* pDescriptor, ze_rtas_builder_exp_handle_t* phBuilder) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
+ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver, const ze_rtas_builder_exp_desc_t* pDescriptor, ze_rtas_builder_exp_handle_t* phBuilder) {
   CallRecord record(225, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderCreateExp", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x2000e, "ze_rtas_builder_exp_desc_t");
@@ -2104,8 +3006,12 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver,
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver, const ze_rtas_builder_ext_desc_t* pDescriptor, ze_rtas_builder_ext_handle_t* phBuilder) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
+ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver, const ze_rtas_builder_exp_desc_t* pDescriptor, ze_rtas_builder_exp_handle_t* phBuilder) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
+  return watched_zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver, const ze_rtas_builder_ext_desc_t* pDescriptor, ze_rtas_builder_ext_handle_t* phBuilder) {
   CallRecord record(226, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderCreateExt", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x20030, "ze_rtas_builder_ext_desc_t");
@@ -2114,24 +3020,36 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver,
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderDestroyExp(hBuilder);
+ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver, const ze_rtas_builder_ext_desc_t* pDescriptor, ze_rtas_builder_ext_handle_t* phBuilder) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
+  return watched_zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder) {
   CallRecord record(227, __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExp(hBuilder);
   record.returned(as_word(result), as_word(hBuilder));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderDestroyExt(hBuilder);
+ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderDestroyExp(hBuilder);
+  return watched_zeRTASBuilderDestroyExp(hBuilder);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder) {
   CallRecord record(228, __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExt(hBuilder);
   record.returned(as_word(result), as_word(hBuilder));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, ze_rtas_builder_exp_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
+ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderDestroyExt(hBuilder);
+  return watched_zeRTASBuilderDestroyExt(hBuilder);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, ze_rtas_builder_exp_properties_t* pProperties) {
   CallRecord record(229, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderGetBuildPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
@@ -2141,8 +3059,12 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, ze_rtas_builder_ext_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
+ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder_exp_handle_t hBuilder, const ze_rtas_builder_build_op_exp_desc_t* pBuildOpDescriptor, ze_rtas_builder_exp_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
+  return watched_zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, ze_rtas_builder_ext_properties_t* pProperties) {
   CallRecord record(230, __builtin_return_address(0));
   CheckedCall checked("zeRTASBuilderGetBuildPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
@@ -2152,40 +3074,60 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t* phParallelOperation) {
-  if (!is_watched()) [[likely]] return zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
+ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder_ext_handle_t hBuilder, const ze_rtas_builder_build_op_ext_desc_t* pBuildOpDescriptor, ze_rtas_builder_ext_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
+  return watched_zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t* phParallelOperation) {
   CallRecord record(231, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
   record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t* phParallelOperation) {
-  if (!is_watched()) [[likely]] return zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
+ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t* phParallelOperation) {
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
+  return watched_zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t* phParallelOperation) {
   CallRecord record(232, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
   record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
-  if (!is_watched()) [[likely]] return zeRTASParallelOperationDestroyExp(hParallelOperation);
+ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t* phParallelOperation) {
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
+  return watched_zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   CallRecord record(233, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExp(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
-  if (!is_watched()) [[likely]] return zeRTASParallelOperationDestroyExt(hParallelOperation);
+ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationDestroyExp(hParallelOperation);
+  return watched_zeRTASParallelOperationDestroyExp(hParallelOperation);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   CallRecord record(234, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExt(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation, ze_rtas_parallel_operation_exp_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
+ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationDestroyExt(hParallelOperation);
+  return watched_zeRTASParallelOperationDestroyExt(hParallelOperation);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation, ze_rtas_parallel_operation_exp_properties_t* pProperties) {
   CallRecord record(235, __builtin_return_address(0));
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20011, "ze_rtas_parallel_operation_exp_properties_t");
@@ -2194,8 +3136,12 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_pa
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation, ze_rtas_parallel_operation_ext_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
+ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation, ze_rtas_parallel_operation_exp_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
+  return watched_zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation, ze_rtas_parallel_operation_ext_properties_t* pProperties) {
   CallRecord record(236, __builtin_return_address(0));
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20033, "ze_rtas_parallel_operation_ext_properties_t");
@@ -2204,24 +3150,36 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_pa
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
-  if (!is_watched()) [[likely]] return zeRTASParallelOperationJoinExp(hParallelOperation);
+ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation, ze_rtas_parallel_operation_ext_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
+  return watched_zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   CallRecord record(237, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExp(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
-  if (!is_watched()) [[likely]] return zeRTASParallelOperationJoinExt(hParallelOperation);
+ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationJoinExp(hParallelOperation);
+  return watched_zeRTASParallelOperationJoinExp(hParallelOperation);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   CallRecord record(238, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExt(hParallelOperation);
   record.returned(as_word(result), as_word(hParallelOperation));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_sampler_desc_t* desc, ze_sampler_handle_t* phSampler) {
-  if (!is_watched()) [[likely]] return zeSamplerCreate(hContext, hDevice, desc, phSampler);
+ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
+  if (!is_watched()) [[likely]] return zeRTASParallelOperationJoinExt(hParallelOperation);
+  return watched_zeRTASParallelOperationJoinExt(hParallelOperation);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_sampler_desc_t* desc, ze_sampler_handle_t* phSampler) {
   CallRecord record(239, __builtin_return_address(0));
   CheckedCall checked("zeSamplerCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1f, "ze_sampler_desc_t");
@@ -2231,8 +3189,12 @@ ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_d
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
-  if (!is_watched()) [[likely]] return zeSamplerDestroy(hSampler);
+ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_sampler_desc_t* desc, ze_sampler_handle_t* phSampler) {
+  if (!is_watched()) [[likely]] return zeSamplerCreate(hContext, hDevice, desc, phSampler);
+  return watched_zeSamplerCreate(hContext, hDevice, desc, phSampler);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
   CallRecord record(240, __builtin_return_address(0));
   CheckedCall checked("zeSamplerDestroy", __builtin_return_address(0));
   const ze_result_t result = zeSamplerDestroy(hSampler);
@@ -2241,1376 +3203,2064 @@ ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, const void* ptr, size_t size) {
-  if (!is_watched()) [[likely]] return zeVirtualMemFree(hContext, ptr, size);
+ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
+  if (!is_watched()) [[likely]] return zeSamplerDestroy(hSampler);
+  return watched_zeSamplerDestroy(hSampler);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemFree(ze_context_handle_t hContext, const void* ptr, size_t size) {
   CallRecord record(241, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemFree(hContext, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t* access, size_t* outSize) {
-  if (!is_watched()) [[likely]] return zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
+ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, const void* ptr, size_t size) {
+  if (!is_watched()) [[likely]] return zeVirtualMemFree(hContext, ptr, size);
+  return watched_zeVirtualMemFree(hContext, ptr, size);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t* access, size_t* outSize) {
   CallRecord record(242, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access), as_word(outSize));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access) {
-  if (!is_watched()) [[likely]] return zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
+ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t* access, size_t* outSize) {
+  if (!is_watched()) [[likely]] return zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
+  return watched_zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemMap(ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access) {
   CallRecord record(243, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(hPhysicalMemory), as_word(offset), as_word(access));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize) {
-  if (!is_watched()) [[likely]] return zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
+ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access) {
+  if (!is_watched()) [[likely]] return zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
+  return watched_zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize) {
   CallRecord record(244, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(size), as_word(pagesize));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr) {
-  if (!is_watched()) [[likely]] return zeVirtualMemReserve(hContext, pStart, size, pptr);
+ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize) {
+  if (!is_watched()) [[likely]] return zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
+  return watched_zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemReserve(ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr) {
   CallRecord record(245, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemReserve(hContext, pStart, size, pptr);
   record.returned(as_word(result), as_word(hContext), as_word(pStart), as_word(size), received(result, pptr));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t access) {
-  if (!is_watched()) [[likely]] return zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
+ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr) {
+  if (!is_watched()) [[likely]] return zeVirtualMemReserve(hContext, pStart, size, pptr);
+  return watched_zeVirtualMemReserve(hContext, pStart, size, pptr);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t access) {
   CallRecord record(246, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zeVirtualMemUnmap(ze_context_handle_t hContext, const void* ptr, size_t size) {
-  if (!is_watched()) [[likely]] return zeVirtualMemUnmap(hContext, ptr, size);
+ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t access) {
+  if (!is_watched()) [[likely]] return zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
+  return watched_zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemUnmap(ze_context_handle_t hContext, const void* ptr, size_t size) {
   CallRecord record(247, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemUnmap(hContext, ptr, size);
   record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
   return result;
 }
 
-ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
-  if (!is_watched()) [[likely]] return zerGetDefaultContext();
+ze_result_t ZE_APICALL traced_zeVirtualMemUnmap(ze_context_handle_t hContext, const void* ptr, size_t size) {
+  if (!is_watched()) [[likely]] return zeVirtualMemUnmap(hContext, ptr, size);
+  return watched_zeVirtualMemUnmap(hContext, ptr, size);
+}
+
+[[gnu::noinline]] ze_context_handle_t ZE_APICALL watched_zerGetDefaultContext() {
   CallRecord record(248, __builtin_return_address(0));
   const ze_context_handle_t result = zerGetDefaultContext();
   record.returned(as_word(result));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zerGetLastErrorDescription(const char** ppString) {
-  if (!is_watched()) [[likely]] return zerGetLastErrorDescription(ppString);
+ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
+  if (!is_watched()) [[likely]] return zerGetDefaultContext();
+  return watched_zerGetDefaultContext();
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zerGetLastErrorDescription(const char** ppString) {
   CallRecord record(249, __builtin_return_address(0));
   const ze_result_t result = zerGetLastErrorDescription(ppString);
   record.returned(as_word(result), as_word(ppString));
   return result;
 }
 
-uint32_t ZE_APICALL traced_zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
-  if (!is_watched()) [[likely]] return zerTranslateDeviceHandleToIdentifier(hDevice);
+ze_result_t ZE_APICALL traced_zerGetLastErrorDescription(const char** ppString) {
+  if (!is_watched()) [[likely]] return zerGetLastErrorDescription(ppString);
+  return watched_zerGetLastErrorDescription(ppString);
+}
+
+[[gnu::noinline]] uint32_t ZE_APICALL watched_zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
   CallRecord record(250, __builtin_return_address(0));
   const uint32_t result = zerTranslateDeviceHandleToIdentifier(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
 }
 
-ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
-  if (!is_watched()) [[likely]] return zerTranslateIdentifierToDeviceHandle(identifier);
+uint32_t ZE_APICALL traced_zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
+  if (!is_watched()) [[likely]] return zerTranslateDeviceHandleToIdentifier(hDevice);
+  return watched_zerTranslateDeviceHandleToIdentifier(hDevice);
+}
+
+[[gnu::noinline]] ze_device_handle_t ZE_APICALL watched_zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
   CallRecord record(251, __builtin_return_address(0));
   const ze_device_handle_t result = zerTranslateIdentifierToDeviceHandle(identifier);
   record.returned(as_word(result), as_word(identifier));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t* pAvailable) {
-  if (!is_watched()) [[likely]] return zesDeviceEccAvailable(hDevice, pAvailable);
+ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
+  if (!is_watched()) [[likely]] return zerTranslateIdentifierToDeviceHandle(identifier);
+  return watched_zerTranslateIdentifierToDeviceHandle(identifier);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t* pAvailable) {
   CallRecord record(252, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccAvailable(hDevice, pAvailable);
   record.returned(as_word(result), as_word(hDevice), as_word(pAvailable));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t* pConfigurable) {
-  if (!is_watched()) [[likely]] return zesDeviceEccConfigurable(hDevice, pConfigurable);
+ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t* pAvailable) {
+  if (!is_watched()) [[likely]] return zesDeviceEccAvailable(hDevice, pAvailable);
+  return watched_zesDeviceEccAvailable(hDevice, pAvailable);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t* pConfigurable) {
   CallRecord record(253, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccConfigurable(hDevice, pConfigurable);
   record.returned(as_word(result), as_word(hDevice), as_word(pConfigurable));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
+ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t* pConfigurable) {
+  if (!is_watched()) [[likely]] return zesDeviceEccConfigurable(hDevice, pConfigurable);
+  return watched_zesDeviceEccConfigurable(hDevice, pConfigurable);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   CallRecord record(254, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
+ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
+  return watched_zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) {
   CallRecord record(255, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDiagnostics));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
+ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
+  return watched_zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   CallRecord record(256, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t* pCount, zes_engine_handle_t* phEngine) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
+ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
+  return watched_zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t* pCount, zes_engine_handle_t* phEngine) {
   CallRecord record(257, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phEngine));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
+ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t* pCount, zes_engine_handle_t* phEngine) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
+  return watched_zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) {
   CallRecord record(258, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPort));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t* pCount, zes_fan_handle_t* phFan) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumFans(hDevice, pCount, phFan);
+ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
+  return watched_zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t* pCount, zes_fan_handle_t* phFan) {
   CallRecord record(259, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFans(hDevice, pCount, phFan);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFan));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t* pCount, zes_firmware_handle_t* phFirmware) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
+ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t* pCount, zes_fan_handle_t* phFan) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumFans(hDevice, pCount, phFan);
+  return watched_zesDeviceEnumFans(hDevice, pCount, phFan);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t* pCount, zes_firmware_handle_t* phFirmware) {
   CallRecord record(260, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFirmware));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_freq_handle_t* phFrequency) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
+ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t* pCount, zes_firmware_handle_t* phFirmware) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
+  return watched_zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_freq_handle_t* phFrequency) {
   CallRecord record(261, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFrequency));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t* pCount, zes_led_handle_t* phLed) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumLeds(hDevice, pCount, phLed);
+ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_freq_handle_t* phFrequency) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
+  return watched_zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t* pCount, zes_led_handle_t* phLed) {
   CallRecord record(262, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumLeds(hDevice, pCount, phLed);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phLed));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t* pCount, zes_mem_handle_t* phMemory) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
+ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t* pCount, zes_led_handle_t* phLed) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumLeds(hDevice, pCount, phLed);
+  return watched_zesDeviceEnumLeds(hDevice, pCount, phLed);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t* pCount, zes_mem_handle_t* phMemory) {
   CallRecord record(263, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMemory));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
+ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t* pCount, zes_mem_handle_t* phMemory) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
+  return watched_zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) {
   CallRecord record(264, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDomainHandle));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_perf_handle_t* phPerf) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
+ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
+  return watched_zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_perf_handle_t* phPerf) {
   CallRecord record(265, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPerf));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_pwr_handle_t* phPower) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
+ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_perf_handle_t* phPerf) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
+  return watched_zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_pwr_handle_t* phPower) {
   CallRecord record(266, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPower));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumPsus(hDevice, pCount, phPsu);
+ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_pwr_handle_t* phPower) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
+  return watched_zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) {
   CallRecord record(267, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPsus(hDevice, pCount, phPsu);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPsu));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t* pCount, zes_ras_handle_t* phRas) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
+ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumPsus(hDevice, pCount, phPsu);
+  return watched_zesDeviceEnumPsus(hDevice, pCount, phPsu);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t* pCount, zes_ras_handle_t* phRas) {
   CallRecord record(268, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phRas));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t* pCount, zes_sched_handle_t* phScheduler) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
+ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t* pCount, zes_ras_handle_t* phRas) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
+  return watched_zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t* pCount, zes_sched_handle_t* phScheduler) {
   CallRecord record(269, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phScheduler));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_standby_handle_t* phStandby) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
+ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t* pCount, zes_sched_handle_t* phScheduler) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
+  return watched_zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_standby_handle_t* phStandby) {
   CallRecord record(270, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phStandby));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t* pCount, zes_temp_handle_t* phTemperature) {
-  if (!is_watched()) [[likely]] return zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
+ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_standby_handle_t* phStandby) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
+  return watched_zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t* pCount, zes_temp_handle_t* phTemperature) {
   CallRecord record(271, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phTemperature));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) {
-  if (!is_watched()) [[likely]] return zesDeviceEventRegister(hDevice, events);
+ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t* pCount, zes_temp_handle_t* phTemperature) {
+  if (!is_watched()) [[likely]] return zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
+  return watched_zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) {
   CallRecord record(272, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEventRegister(hDevice, events);
   record.returned(as_word(result), as_word(hDevice), as_word(events));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) {
-  if (!is_watched()) [[likely]] return zesDeviceGet(hDriver, pCount, phDevices);
+ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) {
+  if (!is_watched()) [[likely]] return zesDeviceEventRegister(hDevice, events);
+  return watched_zesDeviceEventRegister(hDevice, events);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) {
   CallRecord record(273, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGet(hDriver, pCount, phDevices);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) {
-  if (!is_watched()) [[likely]] return zesDeviceGetCardPowerDomain(hDevice, phPower);
+ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) {
+  if (!is_watched()) [[likely]] return zesDeviceGet(hDriver, pCount, phDevices);
+  return watched_zesDeviceGet(hDriver, pCount, phDevices);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) {
   CallRecord record(274, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetCardPowerDomain(hDevice, phPower);
   record.returned(as_word(result), as_word(hDevice), as_word(phPower));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t* pState) {
-  if (!is_watched()) [[likely]] return zesDeviceGetEccState(hDevice, pState);
+ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) {
+  if (!is_watched()) [[likely]] return zesDeviceGetCardPowerDomain(hDevice, phPower);
+  return watched_zesDeviceGetCardPowerDomain(hDevice, phPower);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t* pState) {
   CallRecord record(275, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetEccState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) {
-  if (!is_watched()) [[likely]] return zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
+ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t* pState) {
+  if (!is_watched()) [[likely]] return zesDeviceGetEccState(hDevice, pState);
+  return watched_zesDeviceGetEccState(hDevice, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) {
   CallRecord record(276, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
   record.returned(as_word(result), as_word(hDevice), as_word(domainType), as_word(pAvailableControls));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) {
-  if (!is_watched()) [[likely]] return zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
+ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) {
+  if (!is_watched()) [[likely]] return zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
+  return watched_zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) {
   CallRecord record(277, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
   record.returned(as_word(result), as_word(hDevice), as_word(pOverclockDomains));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesDeviceGetProperties(hDevice, pProperties);
+ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) {
+  if (!is_watched()) [[likely]] return zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
+  return watched_zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t* pProperties) {
   CallRecord record(278, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetProperties(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t* pState) {
-  if (!is_watched()) [[likely]] return zesDeviceGetState(hDevice, pState);
+ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesDeviceGetProperties(hDevice, pProperties);
+  return watched_zesDeviceGetProperties(hDevice, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t* pState) {
   CallRecord record(279, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) {
-  if (!is_watched()) [[likely]] return zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
+ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t* pState) {
+  if (!is_watched()) [[likely]] return zesDeviceGetState(hDevice, pState);
+  return watched_zesDeviceGetState(hDevice, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) {
   CallRecord record(280, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pSubdeviceProps));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t* pCount, zes_pci_bar_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesDevicePciGetBars(hDevice, pCount, pProperties);
+ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) {
+  if (!is_watched()) [[likely]] return zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
+  return watched_zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t* pCount, zes_pci_bar_properties_t* pProperties) {
   CallRecord record(281, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetBars(hDevice, pCount, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesDevicePciGetProperties(hDevice, pProperties);
+ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t* pCount, zes_pci_bar_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesDevicePciGetBars(hDevice, pCount, pProperties);
+  return watched_zesDevicePciGetBars(hDevice, pCount, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t* pProperties) {
   CallRecord record(282, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetProperties(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t* pState) {
-  if (!is_watched()) [[likely]] return zesDevicePciGetState(hDevice, pState);
+ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesDevicePciGetProperties(hDevice, pProperties);
+  return watched_zesDevicePciGetProperties(hDevice, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t* pState) {
   CallRecord record(283, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetState(hDevice, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) {
-  if (!is_watched()) [[likely]] return zesDevicePciGetStats(hDevice, pStats);
+ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t* pState) {
+  if (!is_watched()) [[likely]] return zesDevicePciGetState(hDevice, pState);
+  return watched_zesDevicePciGetState(hDevice, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) {
   CallRecord record(284, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetStats(hDevice, pStats);
   record.returned(as_word(result), as_word(hDevice), as_word(pStats));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) {
-  if (!is_watched()) [[likely]] return zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
+ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) {
+  if (!is_watched()) [[likely]] return zesDevicePciGetStats(hDevice, pStats);
+  return watched_zesDevicePciGetStats(hDevice, pStats);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) {
   CallRecord record(285, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
   record.returned(as_word(result), as_word(hDevice), as_word(shouldDowngrade), as_word(pendingAction));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) {
-  if (!is_watched()) [[likely]] return zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
+ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) {
+  if (!is_watched()) [[likely]] return zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
+  return watched_zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) {
   CallRecord record(286, __builtin_return_address(0));
   const ze_result_t result = zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProcesses));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) {
-  if (!is_watched()) [[likely]] return zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
+ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) {
+  if (!is_watched()) [[likely]] return zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
+  return watched_zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) {
   CallRecord record(287, __builtin_return_address(0));
   const ze_result_t result = zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
   record.returned(as_word(result), as_word(hDevice), as_word(pOverclockMode), as_word(pWaiverSetting), as_word(pOverclockState), as_word(pPendingAction), as_word(pPendingReset));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) {
-  if (!is_watched()) [[likely]] return zesDeviceReset(hDevice, force);
+ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) {
+  if (!is_watched()) [[likely]] return zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
+  return watched_zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) {
   CallRecord record(288, __builtin_return_address(0));
   const ze_result_t result = zesDeviceReset(hDevice, force);
   record.returned(as_word(result), as_word(hDevice), as_word(force));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesDeviceResetExt(hDevice, pProperties);
+ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) {
+  if (!is_watched()) [[likely]] return zesDeviceReset(hDevice, force);
+  return watched_zesDeviceReset(hDevice, force);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) {
   CallRecord record(289, __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetExt(hDevice, pProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) {
-  if (!is_watched()) [[likely]] return zesDeviceResetOverclockSettings(hDevice, onShippedState);
+ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesDeviceResetExt(hDevice, pProperties);
+  return watched_zesDeviceResetExt(hDevice, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) {
   CallRecord record(290, __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetOverclockSettings(hDevice, onShippedState);
   record.returned(as_word(result), as_word(hDevice), as_word(onShippedState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) {
-  if (!is_watched()) [[likely]] return zesDeviceSetEccState(hDevice, newState, pState);
+ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) {
+  if (!is_watched()) [[likely]] return zesDeviceResetOverclockSettings(hDevice, onShippedState);
+  return watched_zesDeviceResetOverclockSettings(hDevice, onShippedState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) {
   CallRecord record(291, __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetEccState(hDevice, newState, pState);
   record.returned(as_word(result), as_word(hDevice), as_word(newState), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) {
-  if (!is_watched()) [[likely]] return zesDeviceSetOverclockWaiver(hDevice);
+ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) {
+  if (!is_watched()) [[likely]] return zesDeviceSetEccState(hDevice, newState, pState);
+  return watched_zesDeviceSetEccState(hDevice, newState, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) {
   CallRecord record(292, __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetOverclockWaiver(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesDiagnosticsGetProperties(hDiagnostics, pProperties);
+ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) {
+  if (!is_watched()) [[likely]] return zesDeviceSetOverclockWaiver(hDevice);
+  return watched_zesDeviceSetOverclockWaiver(hDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t* pProperties) {
   CallRecord record(293, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetProperties(hDiagnostics, pProperties);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t* pCount, zes_diag_test_t* pTests) {
-  if (!is_watched()) [[likely]] return zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
+ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesDiagnosticsGetProperties(hDiagnostics, pProperties);
+  return watched_zesDiagnosticsGetProperties(hDiagnostics, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t* pCount, zes_diag_test_t* pTests) {
   CallRecord record(294, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(pCount), as_word(pTests));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t* pResult) {
-  if (!is_watched()) [[likely]] return zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
+ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t* pCount, zes_diag_test_t* pTests) {
+  if (!is_watched()) [[likely]] return zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
+  return watched_zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t* pResult) {
   CallRecord record(295, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
   record.returned(as_word(result), as_word(hDiagnostics), as_word(startIndex), as_word(endIndex), as_word(pResult));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
-  if (!is_watched()) [[likely]] return zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t* pResult) {
+  if (!is_watched()) [[likely]] return zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
+  return watched_zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   CallRecord record(296, __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
   record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
-  if (!is_watched()) [[likely]] return zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
+  if (!is_watched()) [[likely]] return zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+  return watched_zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   CallRecord record(297, __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
   record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) {
-  if (!is_watched()) [[likely]] return zesDriverGet(pCount, phDrivers);
+ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
+  if (!is_watched()) [[likely]] return zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+  return watched_zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) {
   CallRecord record(298, __builtin_return_address(0));
   const ze_result_t result = zesDriverGet(pCount, phDrivers);
   record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t* phDevice, ze_bool_t* onSubdevice, uint32_t* subdeviceId) {
-  if (!is_watched()) [[likely]] return zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
+ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) {
+  if (!is_watched()) [[likely]] return zesDriverGet(pCount, phDrivers);
+  return watched_zesDriverGet(pCount, phDrivers);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t* phDevice, ze_bool_t* onSubdevice, uint32_t* subdeviceId) {
   CallRecord record(299, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
   record.returned(as_word(result), as_word(hDriver), as_word(uuid), received(result, phDevice), as_word(onSubdevice), as_word(subdeviceId));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
-  if (!is_watched()) [[likely]] return zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t* phDevice, ze_bool_t* onSubdevice, uint32_t* subdeviceId) {
+  if (!is_watched()) [[likely]] return zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
+  return watched_zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   CallRecord record(300, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
   record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t* pCount, zes_driver_extension_properties_t* pExtensionProperties) {
-  if (!is_watched()) [[likely]] return zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
+  if (!is_watched()) [[likely]] return zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+  return watched_zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t* pCount, zes_driver_extension_properties_t* pExtensionProperties) {
   CallRecord record(301, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
   record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t* pStats) {
-  if (!is_watched()) [[likely]] return zesEngineGetActivity(hEngine, pStats);
+ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t* pCount, zes_driver_extension_properties_t* pExtensionProperties) {
+  if (!is_watched()) [[likely]] return zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+  return watched_zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t* pStats) {
   CallRecord record(302, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivity(hEngine, pStats);
   record.returned(as_word(result), as_word(hEngine), as_word(pStats));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t* pCount, zes_engine_stats_t* pStats) {
-  if (!is_watched()) [[likely]] return zesEngineGetActivityExt(hEngine, pCount, pStats);
+ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t* pStats) {
+  if (!is_watched()) [[likely]] return zesEngineGetActivity(hEngine, pStats);
+  return watched_zesEngineGetActivity(hEngine, pStats);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t* pCount, zes_engine_stats_t* pStats) {
   CallRecord record(303, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivityExt(hEngine, pCount, pStats);
   record.returned(as_word(result), as_word(hEngine), as_word(pCount), as_word(pStats));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesEngineGetProperties(hEngine, pProperties);
+ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t* pCount, zes_engine_stats_t* pStats) {
+  if (!is_watched()) [[likely]] return zesEngineGetActivityExt(hEngine, pCount, pStats);
+  return watched_zesEngineGetActivityExt(hEngine, pCount, pStats);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t* pProperties) {
   CallRecord record(304, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetProperties(hEngine, pProperties);
   record.returned(as_word(result), as_word(hEngine), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesFabricPortGetConfig(hPort, pConfig);
+ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesEngineGetProperties(hEngine, pProperties);
+  return watched_zesEngineGetProperties(hEngine, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t* pConfig) {
   CallRecord record(305, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetConfig(hPort, pConfig);
   record.returned(as_word(result), as_word(hPort), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t* pErrors) {
-  if (!is_watched()) [[likely]] return zesFabricPortGetFabricErrorCounters(hPort, pErrors);
+ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesFabricPortGetConfig(hPort, pConfig);
+  return watched_zesFabricPortGetConfig(hPort, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t* pErrors) {
   CallRecord record(306, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetFabricErrorCounters(hPort, pErrors);
   record.returned(as_word(result), as_word(hPort), as_word(pErrors));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t* pLinkType) {
-  if (!is_watched()) [[likely]] return zesFabricPortGetLinkType(hPort, pLinkType);
+ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t* pErrors) {
+  if (!is_watched()) [[likely]] return zesFabricPortGetFabricErrorCounters(hPort, pErrors);
+  return watched_zesFabricPortGetFabricErrorCounters(hPort, pErrors);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t* pLinkType) {
   CallRecord record(307, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetLinkType(hPort, pLinkType);
   record.returned(as_word(result), as_word(hPort), as_word(pLinkType));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t* phPort, zes_fabric_port_throughput_t** pThroughput) {
-  if (!is_watched()) [[likely]] return zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
+ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t* pLinkType) {
+  if (!is_watched()) [[likely]] return zesFabricPortGetLinkType(hPort, pLinkType);
+  return watched_zesFabricPortGetLinkType(hPort, pLinkType);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t* phPort, zes_fabric_port_throughput_t** pThroughput) {
   CallRecord record(308, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
   record.returned(as_word(result), as_word(hDevice), as_word(numPorts), as_word(phPort), as_word(pThroughput));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesFabricPortGetProperties(hPort, pProperties);
+ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t* phPort, zes_fabric_port_throughput_t** pThroughput) {
+  if (!is_watched()) [[likely]] return zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
+  return watched_zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t* pProperties) {
   CallRecord record(309, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetProperties(hPort, pProperties);
   record.returned(as_word(result), as_word(hPort), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t* pState) {
-  if (!is_watched()) [[likely]] return zesFabricPortGetState(hPort, pState);
+ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesFabricPortGetProperties(hPort, pProperties);
+  return watched_zesFabricPortGetProperties(hPort, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t* pState) {
   CallRecord record(310, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetState(hPort, pState);
   record.returned(as_word(result), as_word(hPort), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t* pThroughput) {
-  if (!is_watched()) [[likely]] return zesFabricPortGetThroughput(hPort, pThroughput);
+ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t* pState) {
+  if (!is_watched()) [[likely]] return zesFabricPortGetState(hPort, pState);
+  return watched_zesFabricPortGetState(hPort, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t* pThroughput) {
   CallRecord record(311, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetThroughput(hPort, pThroughput);
   record.returned(as_word(result), as_word(hPort), as_word(pThroughput));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesFabricPortSetConfig(hPort, pConfig);
+ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t* pThroughput) {
+  if (!is_watched()) [[likely]] return zesFabricPortGetThroughput(hPort, pThroughput);
+  return watched_zesFabricPortGetThroughput(hPort, pThroughput);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t* pConfig) {
   CallRecord record(312, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortSetConfig(hPort, pConfig);
   record.returned(as_word(result), as_word(hPort), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesFanGetConfig(hFan, pConfig);
+ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesFabricPortSetConfig(hPort, pConfig);
+  return watched_zesFabricPortSetConfig(hPort, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) {
   CallRecord record(313, __builtin_return_address(0));
   const ze_result_t result = zesFanGetConfig(hFan, pConfig);
   record.returned(as_word(result), as_word(hFan), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesFanGetProperties(hFan, pProperties);
+ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesFanGetConfig(hFan, pConfig);
+  return watched_zesFanGetConfig(hFan, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) {
   CallRecord record(314, __builtin_return_address(0));
   const ze_result_t result = zesFanGetProperties(hFan, pProperties);
   record.returned(as_word(result), as_word(hFan), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) {
-  if (!is_watched()) [[likely]] return zesFanGetState(hFan, units, pSpeed);
+ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesFanGetProperties(hFan, pProperties);
+  return watched_zesFanGetProperties(hFan, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) {
   CallRecord record(315, __builtin_return_address(0));
   const ze_result_t result = zesFanGetState(hFan, units, pSpeed);
   record.returned(as_word(result), as_word(hFan), as_word(units), as_word(pSpeed));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
-  if (!is_watched()) [[likely]] return zesFanSetDefaultMode(hFan);
+ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) {
+  if (!is_watched()) [[likely]] return zesFanGetState(hFan, units, pSpeed);
+  return watched_zesFanGetState(hFan, units, pSpeed);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
   CallRecord record(316, __builtin_return_address(0));
   const ze_result_t result = zesFanSetDefaultMode(hFan);
   record.returned(as_word(result), as_word(hFan));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) {
-  if (!is_watched()) [[likely]] return zesFanSetFixedSpeedMode(hFan, speed);
+ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
+  if (!is_watched()) [[likely]] return zesFanSetDefaultMode(hFan);
+  return watched_zesFanSetDefaultMode(hFan);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) {
   CallRecord record(317, __builtin_return_address(0));
   const ze_result_t result = zesFanSetFixedSpeedMode(hFan, speed);
   record.returned(as_word(result), as_word(hFan), as_word(speed));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) {
-  if (!is_watched()) [[likely]] return zesFanSetSpeedTableMode(hFan, speedTable);
+ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) {
+  if (!is_watched()) [[likely]] return zesFanSetFixedSpeedMode(hFan, speed);
+  return watched_zesFanSetFixedSpeedMode(hFan, speed);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) {
   CallRecord record(318, __builtin_return_address(0));
   const ze_result_t result = zesFanSetSpeedTableMode(hFan, speedTable);
   record.returned(as_word(result), as_word(hFan), as_word(speedTable));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) {
-  if (!is_watched()) [[likely]] return zesFirmwareFlash(hFirmware, pImage, size);
+ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) {
+  if (!is_watched()) [[likely]] return zesFanSetSpeedTableMode(hFan, speedTable);
+  return watched_zesFanSetSpeedTableMode(hFan, speedTable);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) {
   CallRecord record(319, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareFlash(hFirmware, pImage, size);
   record.returned(as_word(result), as_word(hFirmware), as_word(pImage), as_word(size));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) {
-  if (!is_watched()) [[likely]] return zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
+ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) {
+  if (!is_watched()) [[likely]] return zesFirmwareFlash(hFirmware, pImage, size);
+  return watched_zesFirmwareFlash(hFirmware, pImage, size);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) {
   CallRecord record(320, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
   record.returned(as_word(result), as_word(hFirmware), as_word(pSize), as_word(pFirmwareLog));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) {
-  if (!is_watched()) [[likely]] return zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
+ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) {
+  if (!is_watched()) [[likely]] return zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
+  return watched_zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) {
   CallRecord record(321, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
   record.returned(as_word(result), as_word(hFirmware), as_word(pCompletionPercent));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesFirmwareGetProperties(hFirmware, pProperties);
+ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) {
+  if (!is_watched()) [[likely]] return zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
+  return watched_zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) {
   CallRecord record(322, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetProperties(hFirmware, pProperties);
   record.returned(as_word(result), as_word(hFirmware), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) {
-  if (!is_watched()) [[likely]] return zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
+ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesFirmwareGetProperties(hFirmware, pProperties);
+  return watched_zesFirmwareGetProperties(hFirmware, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) {
   CallRecord record(323, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
   record.returned(as_word(result), as_word(hFirmware), as_word(pVersion));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) {
-  if (!is_watched()) [[likely]] return zesFirmwareSetSecurityVersionExp(hFirmware);
+ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) {
+  if (!is_watched()) [[likely]] return zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
+  return watched_zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) {
   CallRecord record(324, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareSetSecurityVersionExp(hFirmware);
   record.returned(as_word(result), as_word(hFirmware));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t* pCount, double* phFrequency) {
-  if (!is_watched()) [[likely]] return zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
+ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) {
+  if (!is_watched()) [[likely]] return zesFirmwareSetSecurityVersionExp(hFirmware);
+  return watched_zesFirmwareSetSecurityVersionExp(hFirmware);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t* pCount, double* phFrequency) {
   CallRecord record(325, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCount), as_word(phFrequency));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesFrequencyGetProperties(hFrequency, pProperties);
+ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t* pCount, double* phFrequency) {
+  if (!is_watched()) [[likely]] return zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
+  return watched_zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) {
   CallRecord record(326, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetProperties(hFrequency, pProperties);
   record.returned(as_word(result), as_word(hFrequency), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t* pLimits) {
-  if (!is_watched()) [[likely]] return zesFrequencyGetRange(hFrequency, pLimits);
+ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesFrequencyGetProperties(hFrequency, pProperties);
+  return watched_zesFrequencyGetProperties(hFrequency, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t* pLimits) {
   CallRecord record(327, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetRange(hFrequency, pLimits);
   record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) {
-  if (!is_watched()) [[likely]] return zesFrequencyGetState(hFrequency, pState);
+ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t* pLimits) {
+  if (!is_watched()) [[likely]] return zesFrequencyGetRange(hFrequency, pLimits);
+  return watched_zesFrequencyGetRange(hFrequency, pLimits);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) {
   CallRecord record(328, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetState(hFrequency, pState);
   record.returned(as_word(result), as_word(hFrequency), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) {
-  if (!is_watched()) [[likely]] return zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
+ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) {
+  if (!is_watched()) [[likely]] return zesFrequencyGetState(hFrequency, pState);
+  return watched_zesFrequencyGetState(hFrequency, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) {
   CallRecord record(329, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
   record.returned(as_word(result), as_word(hFrequency), as_word(pThrottleTime));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
+ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) {
+  if (!is_watched()) [[likely]] return zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
+  return watched_zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) {
   CallRecord record(330, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcCapabilities));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
+ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
+  return watched_zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) {
   CallRecord record(331, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcFrequency));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
+ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
+  return watched_zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) {
   CallRecord record(332, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcIccMax));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
+ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
+  return watched_zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) {
   CallRecord record(333, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcMode));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
+ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
+  return watched_zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) {
   CallRecord record(334, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(pOcTjMax));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
+ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
+  return watched_zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) {
   CallRecord record(335, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
   record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentVoltageTarget), as_word(pCurrentVoltageOffset));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
+ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
+  return watched_zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) {
   CallRecord record(336, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcFrequency));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
+ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
+  return watched_zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) {
   CallRecord record(337, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(ocIccMax));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
+ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
+  return watched_zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) {
   CallRecord record(338, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcMode));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
+ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
+  return watched_zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) {
   CallRecord record(339, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
   record.returned(as_word(result), as_word(hFrequency), as_word(ocTjMax));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) {
-  if (!is_watched()) [[likely]] return zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
+ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
+  return watched_zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) {
   CallRecord record(340, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
   record.returned(as_word(result), as_word(hFrequency), as_word(CurrentVoltageTarget), as_word(CurrentVoltageOffset));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) {
-  if (!is_watched()) [[likely]] return zesFrequencySetRange(hFrequency, pLimits);
+ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) {
+  if (!is_watched()) [[likely]] return zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
+  return watched_zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) {
   CallRecord record(341, __builtin_return_address(0));
   const ze_result_t result = zesFrequencySetRange(hFrequency, pLimits);
   record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
-  if (!is_watched()) [[likely]] return zesInit(flags);
+ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) {
+  if (!is_watched()) [[likely]] return zesFrequencySetRange(hFrequency, pLimits);
+  return watched_zesFrequencySetRange(hFrequency, pLimits);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesInit(zes_init_flags_t flags) {
   CallRecord record(342, __builtin_return_address(0));
   const ze_result_t result = zesInit(flags);
   record.returned(as_word(result), as_word(flags));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesLedGetProperties(hLed, pProperties);
+ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
+  if (!is_watched()) [[likely]] return zesInit(flags);
+  return watched_zesInit(flags);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t* pProperties) {
   CallRecord record(343, __builtin_return_address(0));
   const ze_result_t result = zesLedGetProperties(hLed, pProperties);
   record.returned(as_word(result), as_word(hLed), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_state_t* pState) {
-  if (!is_watched()) [[likely]] return zesLedGetState(hLed, pState);
+ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesLedGetProperties(hLed, pProperties);
+  return watched_zesLedGetProperties(hLed, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedGetState(zes_led_handle_t hLed, zes_led_state_t* pState) {
   CallRecord record(344, __builtin_return_address(0));
   const ze_result_t result = zesLedGetState(hLed, pState);
   record.returned(as_word(result), as_word(hLed), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t* pColor) {
-  if (!is_watched()) [[likely]] return zesLedSetColor(hLed, pColor);
+ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_state_t* pState) {
+  if (!is_watched()) [[likely]] return zesLedGetState(hLed, pState);
+  return watched_zesLedGetState(hLed, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t* pColor) {
   CallRecord record(345, __builtin_return_address(0));
   const ze_result_t result = zesLedSetColor(hLed, pColor);
   record.returned(as_word(result), as_word(hLed), as_word(pColor));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable) {
-  if (!is_watched()) [[likely]] return zesLedSetState(hLed, enable);
+ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t* pColor) {
+  if (!is_watched()) [[likely]] return zesLedSetColor(hLed, pColor);
+  return watched_zesLedSetColor(hLed, pColor);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable) {
   CallRecord record(346, __builtin_return_address(0));
   const ze_result_t result = zesLedSetState(hLed, enable);
   record.returned(as_word(result), as_word(hLed), as_word(enable));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) {
-  if (!is_watched()) [[likely]] return zesMemoryGetBandwidth(hMemory, pBandwidth);
+ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable) {
+  if (!is_watched()) [[likely]] return zesLedSetState(hLed, enable);
+  return watched_zesLedSetState(hLed, enable);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) {
   CallRecord record(347, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetBandwidth(hMemory, pBandwidth);
   record.returned(as_word(result), as_word(hMemory), as_word(pBandwidth));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesMemoryGetProperties(hMemory, pProperties);
+ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) {
+  if (!is_watched()) [[likely]] return zesMemoryGetBandwidth(hMemory, pBandwidth);
+  return watched_zesMemoryGetBandwidth(hMemory, pBandwidth);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) {
   CallRecord record(348, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetProperties(hMemory, pProperties);
   record.returned(as_word(result), as_word(hMemory), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t* pState) {
-  if (!is_watched()) [[likely]] return zesMemoryGetState(hMemory, pState);
+ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesMemoryGetProperties(hMemory, pProperties);
+  return watched_zesMemoryGetProperties(hMemory, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t* pState) {
   CallRecord record(349, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetState(hMemory, pState);
   record.returned(as_word(result), as_word(hMemory), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
-  if (!is_watched()) [[likely]] return zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
+ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t* pState) {
+  if (!is_watched()) [[likely]] return zesMemoryGetState(hMemory, pState);
+  return watched_zesMemoryGetState(hMemory, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   CallRecord record(350, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
-  if (!is_watched()) [[likely]] return zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
+ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
+  if (!is_watched()) [[likely]] return zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
+  return watched_zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   CallRecord record(351, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t* pControlState, zes_pending_action_t* pPendingAction) {
-  if (!is_watched()) [[likely]] return zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
+ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
+  if (!is_watched()) [[likely]] return zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
+  return watched_zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t* pControlState, zes_pending_action_t* pPendingAction) {
   CallRecord record(352, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlState), as_word(pPendingAction));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t* pControlProperties) {
-  if (!is_watched()) [[likely]] return zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
+ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t* pControlState, zes_pending_action_t* pPendingAction) {
+  if (!is_watched()) [[likely]] return zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
+  return watched_zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t* pControlProperties) {
   CallRecord record(353, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t* pDomainProperties) {
-  if (!is_watched()) [[likely]] return zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
+ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t* pControlProperties) {
+  if (!is_watched()) [[likely]] return zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
+  return watched_zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t* pDomainProperties) {
   CallRecord record(354, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(pDomainProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t* pVFProperties) {
-  if (!is_watched()) [[likely]] return zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
+ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t* pDomainProperties) {
+  if (!is_watched()) [[likely]] return zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
+  return watched_zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t* pVFProperties) {
   CallRecord record(355, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(pVFProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t* PointValue) {
-  if (!is_watched()) [[likely]] return zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
+ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t* pVFProperties) {
+  if (!is_watched()) [[likely]] return zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
+  return watched_zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t* PointValue) {
   CallRecord record(356, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(VFArrayType), as_word(PointIndex), as_word(PointValue));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t* pPendingAction) {
-  if (!is_watched()) [[likely]] return zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
+ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t* PointValue) {
+  if (!is_watched()) [[likely]] return zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
+  return watched_zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t* pPendingAction) {
   CallRecord record(357, __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue), as_word(pPendingAction));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue) {
-  if (!is_watched()) [[likely]] return zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
+ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t* pPendingAction) {
+  if (!is_watched()) [[likely]] return zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
+  return watched_zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue) {
   CallRecord record(358, __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
   record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(PointIndex), as_word(PointValue));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double* pFactor) {
-  if (!is_watched()) [[likely]] return zesPerformanceFactorGetConfig(hPerf, pFactor);
+ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue) {
+  if (!is_watched()) [[likely]] return zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
+  return watched_zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double* pFactor) {
   CallRecord record(359, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetConfig(hPerf, pFactor);
   record.returned(as_word(result), as_word(hPerf), as_word(pFactor));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesPerformanceFactorGetProperties(hPerf, pProperties);
+ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double* pFactor) {
+  if (!is_watched()) [[likely]] return zesPerformanceFactorGetConfig(hPerf, pFactor);
+  return watched_zesPerformanceFactorGetConfig(hPerf, pFactor);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t* pProperties) {
   CallRecord record(360, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetProperties(hPerf, pProperties);
   record.returned(as_word(result), as_word(hPerf), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor) {
-  if (!is_watched()) [[likely]] return zesPerformanceFactorSetConfig(hPerf, factor);
+ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesPerformanceFactorGetProperties(hPerf, pProperties);
+  return watched_zesPerformanceFactorGetProperties(hPerf, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor) {
   CallRecord record(361, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorSetConfig(hPerf, factor);
   record.returned(as_word(result), as_word(hPerf), as_word(factor));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t* pEnergy) {
-  if (!is_watched()) [[likely]] return zesPowerGetEnergyCounter(hPower, pEnergy);
+ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor) {
+  if (!is_watched()) [[likely]] return zesPerformanceFactorSetConfig(hPerf, factor);
+  return watched_zesPerformanceFactorSetConfig(hPerf, factor);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t* pEnergy) {
   CallRecord record(362, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyCounter(hPower, pEnergy);
   record.returned(as_word(result), as_word(hPower), as_word(pEnergy));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) {
-  if (!is_watched()) [[likely]] return zesPowerGetEnergyThreshold(hPower, pThreshold);
+ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t* pEnergy) {
+  if (!is_watched()) [[likely]] return zesPowerGetEnergyCounter(hPower, pEnergy);
+  return watched_zesPowerGetEnergyCounter(hPower, pEnergy);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) {
   CallRecord record(363, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyThreshold(hPower, pThreshold);
   record.returned(as_word(result), as_word(hPower), as_word(pThreshold));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) {
-  if (!is_watched()) [[likely]] return zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
+ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) {
+  if (!is_watched()) [[likely]] return zesPowerGetEnergyThreshold(hPower, pThreshold);
+  return watched_zesPowerGetEnergyThreshold(hPower, pThreshold);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) {
   CallRecord record(364, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
   record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
-  if (!is_watched()) [[likely]] return zesPowerGetLimitsExt(hPower, pCount, pSustained);
+ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) {
+  if (!is_watched()) [[likely]] return zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
+  return watched_zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   CallRecord record(365, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt(hPower, pCount, pSustained);
   record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t* pLimit) {
-  if (!is_watched()) [[likely]] return zesPowerGetLimitsExt2(hPower, pLimit);
+ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
+  if (!is_watched()) [[likely]] return zesPowerGetLimitsExt(hPower, pCount, pSustained);
+  return watched_zesPowerGetLimitsExt(hPower, pCount, pSustained);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t* pLimit) {
   CallRecord record(366, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt2(hPower, pLimit);
   record.returned(as_word(result), as_word(hPower), as_word(pLimit));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesPowerGetProperties(hPower, pProperties);
+ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t* pLimit) {
+  if (!is_watched()) [[likely]] return zesPowerGetLimitsExt2(hPower, pLimit);
+  return watched_zesPowerGetLimitsExt2(hPower, pLimit);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) {
   CallRecord record(367, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetProperties(hPower, pProperties);
   record.returned(as_word(result), as_word(hPower), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t* pInstantPower, uint32_t* pAveragePower) {
-  if (!is_watched()) [[likely]] return zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
+ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesPowerGetProperties(hPower, pProperties);
+  return watched_zesPowerGetProperties(hPower, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t* pInstantPower, uint32_t* pAveragePower) {
   CallRecord record(368, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
   record.returned(as_word(result), as_word(hPower), as_word(pInstantPower), as_word(pAveragePower));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) {
-  if (!is_watched()) [[likely]] return zesPowerSetEnergyThreshold(hPower, threshold);
+ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t* pInstantPower, uint32_t* pAveragePower) {
+  if (!is_watched()) [[likely]] return zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
+  return watched_zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) {
   CallRecord record(369, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetEnergyThreshold(hPower, threshold);
   record.returned(as_word(result), as_word(hPower), as_word(threshold));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) {
-  if (!is_watched()) [[likely]] return zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
+ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) {
+  if (!is_watched()) [[likely]] return zesPowerSetEnergyThreshold(hPower, threshold);
+  return watched_zesPowerSetEnergyThreshold(hPower, threshold);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) {
   CallRecord record(370, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
   record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
-  if (!is_watched()) [[likely]] return zesPowerSetLimitsExt(hPower, pCount, pSustained);
+ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) {
+  if (!is_watched()) [[likely]] return zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
+  return watched_zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   CallRecord record(371, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt(hPower, pCount, pSustained);
   record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uint32_t limit) {
-  if (!is_watched()) [[likely]] return zesPowerSetLimitsExt2(hPower, limit);
+ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
+  if (!is_watched()) [[likely]] return zesPowerSetLimitsExt(hPower, pCount, pSustained);
+  return watched_zesPowerSetLimitsExt(hPower, pCount, pSustained);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uint32_t limit) {
   CallRecord record(372, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt2(hPower, limit);
   record.returned(as_word(result), as_word(hPower), as_word(limit));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesPsuGetProperties(hPsu, pProperties);
+ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uint32_t limit) {
+  if (!is_watched()) [[likely]] return zesPowerSetLimitsExt2(hPower, limit);
+  return watched_zesPowerSetLimitsExt2(hPower, limit);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t* pProperties) {
   CallRecord record(373, __builtin_return_address(0));
   const ze_result_t result = zesPsuGetProperties(hPsu, pProperties);
   record.returned(as_word(result), as_word(hPsu), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t* pState) {
-  if (!is_watched()) [[likely]] return zesPsuGetState(hPsu, pState);
+ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesPsuGetProperties(hPsu, pProperties);
+  return watched_zesPsuGetProperties(hPsu, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t* pState) {
   CallRecord record(374, __builtin_return_address(0));
   const ze_result_t result = zesPsuGetState(hPsu, pState);
   record.returned(as_word(result), as_word(hPsu), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) {
-  if (!is_watched()) [[likely]] return zesRasClearStateExp(hRas, category);
+ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t* pState) {
+  if (!is_watched()) [[likely]] return zesPsuGetState(hPsu, pState);
+  return watched_zesPsuGetState(hPsu, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) {
   CallRecord record(375, __builtin_return_address(0));
   const ze_result_t result = zesRasClearStateExp(hRas, category);
   record.returned(as_word(result), as_word(hRas), as_word(category));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesRasGetConfig(hRas, pConfig);
+ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) {
+  if (!is_watched()) [[likely]] return zesRasClearStateExp(hRas, category);
+  return watched_zesRasClearStateExp(hRas, category);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) {
   CallRecord record(376, __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfig(hRas, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesRasGetConfigExp(hRas, count, pConfig);
+ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesRasGetConfig(hRas, pConfig);
+  return watched_zesRasGetConfig(hRas, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) {
   CallRecord record(377, __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfigExp(hRas, count, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesRasGetProperties(hRas, pProperties);
+ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesRasGetConfigExp(hRas, count, pConfig);
+  return watched_zesRasGetConfigExp(hRas, count, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) {
   CallRecord record(378, __builtin_return_address(0));
   const ze_result_t result = zesRasGetProperties(hRas, pProperties);
   record.returned(as_word(result), as_word(hRas), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) {
-  if (!is_watched()) [[likely]] return zesRasGetState(hRas, clear, pState);
+ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesRasGetProperties(hRas, pProperties);
+  return watched_zesRasGetProperties(hRas, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) {
   CallRecord record(379, __builtin_return_address(0));
   const ze_result_t result = zesRasGetState(hRas, clear, pState);
   record.returned(as_word(result), as_word(hRas), as_word(clear), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) {
-  if (!is_watched()) [[likely]] return zesRasGetStateExp(hRas, pCount, pState);
+ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) {
+  if (!is_watched()) [[likely]] return zesRasGetState(hRas, clear, pState);
+  return watched_zesRasGetState(hRas, clear, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) {
   CallRecord record(380, __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp(hRas, pCount, pState);
   record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) {
-  if (!is_watched()) [[likely]] return zesRasGetStateExp2(hRas, count, pCategories, pState);
+ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) {
+  if (!is_watched()) [[likely]] return zesRasGetStateExp(hRas, pCount, pState);
+  return watched_zesRasGetStateExp(hRas, pCount, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) {
   CallRecord record(381, __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp2(hRas, count, pCategories, pState);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pCategories), as_word(pState));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) {
-  if (!is_watched()) [[likely]] return zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
+ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) {
+  if (!is_watched()) [[likely]] return zesRasGetStateExp2(hRas, count, pCategories, pState);
+  return watched_zesRasGetStateExp2(hRas, count, pCategories, pState);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) {
   CallRecord record(382, __builtin_return_address(0));
   const ze_result_t result = zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
   record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pCategories));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesRasSetConfig(hRas, pConfig);
+ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) {
+  if (!is_watched()) [[likely]] return zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
+  return watched_zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) {
   CallRecord record(383, __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfig(hRas, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesRasSetConfigExp(hRas, count, pConfig);
+ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesRasSetConfig(hRas, pConfig);
+  return watched_zesRasSetConfig(hRas, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) {
   CallRecord record(384, __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfigExp(hRas, count, pConfig);
   record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t* pMode) {
-  if (!is_watched()) [[likely]] return zesSchedulerGetCurrentMode(hScheduler, pMode);
+ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesRasSetConfigExp(hRas, count, pConfig);
+  return watched_zesRasSetConfigExp(hRas, count, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t* pMode) {
   CallRecord record(385, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetCurrentMode(hScheduler, pMode);
   record.returned(as_word(result), as_word(hScheduler), as_word(pMode));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesSchedulerGetProperties(hScheduler, pProperties);
+ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t* pMode) {
+  if (!is_watched()) [[likely]] return zesSchedulerGetCurrentMode(hScheduler, pMode);
+  return watched_zesSchedulerGetCurrentMode(hScheduler, pMode);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t* pProperties) {
   CallRecord record(386, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetProperties(hScheduler, pProperties);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
+ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesSchedulerGetProperties(hScheduler, pProperties);
+  return watched_zesSchedulerGetProperties(hScheduler, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t* pConfig) {
   CallRecord record(387, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
   record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
+ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
+  return watched_zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t* pConfig) {
   CallRecord record(388, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
   record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
-  if (!is_watched()) [[likely]] return zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
+ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
+  return watched_zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   CallRecord record(389, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
-  if (!is_watched()) [[likely]] return zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
+ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
+  if (!is_watched()) [[likely]] return zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
+  return watched_zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   CallRecord record(390, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t* pProperties, ze_bool_t* pNeedReload) {
-  if (!is_watched()) [[likely]] return zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
+ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
+  if (!is_watched()) [[likely]] return zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
+  return watched_zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t* pProperties, ze_bool_t* pNeedReload) {
   CallRecord record(391, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t* pProperties, ze_bool_t* pNeedReload) {
-  if (!is_watched()) [[likely]] return zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
+ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t* pProperties, ze_bool_t* pNeedReload) {
+  if (!is_watched()) [[likely]] return zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
+  return watched_zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t* pProperties, ze_bool_t* pNeedReload) {
   CallRecord record(392, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
   record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t* pMode) {
-  if (!is_watched()) [[likely]] return zesStandbyGetMode(hStandby, pMode);
+ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t* pProperties, ze_bool_t* pNeedReload) {
+  if (!is_watched()) [[likely]] return zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
+  return watched_zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t* pMode) {
   CallRecord record(393, __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetMode(hStandby, pMode);
   record.returned(as_word(result), as_word(hStandby), as_word(pMode));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesStandbyGetProperties(hStandby, pProperties);
+ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t* pMode) {
+  if (!is_watched()) [[likely]] return zesStandbyGetMode(hStandby, pMode);
+  return watched_zesStandbyGetMode(hStandby, pMode);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t* pProperties) {
   CallRecord record(394, __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetProperties(hStandby, pProperties);
   record.returned(as_word(result), as_word(hStandby), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode) {
-  if (!is_watched()) [[likely]] return zesStandbySetMode(hStandby, mode);
+ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesStandbyGetProperties(hStandby, pProperties);
+  return watched_zesStandbyGetProperties(hStandby, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode) {
   CallRecord record(395, __builtin_return_address(0));
   const ze_result_t result = zesStandbySetMode(hStandby, mode);
   record.returned(as_word(result), as_word(hStandby), as_word(mode));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesTemperatureGetConfig(hTemperature, pConfig);
+ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode) {
+  if (!is_watched()) [[likely]] return zesStandbySetMode(hStandby, mode);
+  return watched_zesStandbySetMode(hStandby, mode);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) {
   CallRecord record(396, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetConfig(hTemperature, pConfig);
   record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesTemperatureGetProperties(hTemperature, pProperties);
+ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesTemperatureGetConfig(hTemperature, pConfig);
+  return watched_zesTemperatureGetConfig(hTemperature, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) {
   CallRecord record(397, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetProperties(hTemperature, pProperties);
   record.returned(as_word(result), as_word(hTemperature), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) {
-  if (!is_watched()) [[likely]] return zesTemperatureGetState(hTemperature, pTemperature);
+ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesTemperatureGetProperties(hTemperature, pProperties);
+  return watched_zesTemperatureGetProperties(hTemperature, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) {
   CallRecord record(398, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetState(hTemperature, pTemperature);
   record.returned(as_word(result), as_word(hTemperature), as_word(pTemperature));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) {
-  if (!is_watched()) [[likely]] return zesTemperatureSetConfig(hTemperature, pConfig);
+ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) {
+  if (!is_watched()) [[likely]] return zesTemperatureGetState(hTemperature, pTemperature);
+  return watched_zesTemperatureGetState(hTemperature, pTemperature);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) {
   CallRecord record(399, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureSetConfig(hTemperature, pConfig);
   record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t* pCapability) {
-  if (!is_watched()) [[likely]] return zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
+ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) {
+  if (!is_watched()) [[likely]] return zesTemperatureSetConfig(hTemperature, pConfig);
+  return watched_zesTemperatureSetConfig(hTemperature, pConfig);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t* pCapability) {
   CallRecord record(400, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t* pCapability) {
-  if (!is_watched()) [[likely]] return zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
+ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t* pCapability) {
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
+  return watched_zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t* pCapability) {
   CallRecord record(401, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp_t* pEngineUtil) {
-  if (!is_watched()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
+ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t* pCapability) {
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
+  return watched_zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp_t* pEngineUtil) {
   CallRecord record(402, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp2_t* pEngineUtil) {
-  if (!is_watched()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
+ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp_t* pEngineUtil) {
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
+  return watched_zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp2_t* pEngineUtil) {
   CallRecord record(403, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp_t* pMemUtil) {
-  if (!is_watched()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
+ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp2_t* pEngineUtil) {
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
+  return watched_zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp_t* pMemUtil) {
   CallRecord record(404, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp2_t* pMemUtil) {
-  if (!is_watched()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
+ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp_t* pMemUtil) {
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
+  return watched_zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp2_t* pMemUtil) {
   CallRecord record(405, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
+ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp2_t* pMemUtil) {
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
+  return watched_zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t* pProperties) {
   CallRecord record(406, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
   record.returned(as_word(result), as_word(hVFhandle), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable) {
-  if (!is_watched()) [[likely]] return zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
+ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
+  return watched_zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable) {
   CallRecord record(407, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
   record.returned(as_word(result), as_word(hVFhandle), as_word(flags), as_word(enable));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval) {
-  if (!is_watched()) [[likely]] return zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
+ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable) {
+  if (!is_watched()) [[likely]] return zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
+  return watched_zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval) {
   CallRecord record(408, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
   record.returned(as_word(result), as_word(hVFhandle), as_word(flag), as_word(samplingInterval));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value) {
-  if (!is_watched()) [[likely]] return zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
+ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval) {
+  if (!is_watched()) [[likely]] return zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
+  return watched_zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value) {
   CallRecord record(409, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricGroup), as_word(value));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList) {
-  if (!is_watched()) [[likely]] return zetCommandListAppendMetricMemoryBarrier(hCommandList);
+ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value) {
+  if (!is_watched()) [[likely]] return zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
+  return watched_zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList) {
   CallRecord record(410, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricMemoryBarrier(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) {
-  if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
+ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList) {
+  if (!is_watched()) [[likely]] return zetCommandListAppendMetricMemoryBarrier(hCommandList);
+  return watched_zetCommandListAppendMetricMemoryBarrier(hCommandList);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(411, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
+ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) {
+  if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
+  return watched_zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricQueryEnd(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(412, __builtin_return_address(0));
   CheckedCall checked("zetCommandListAppendMetricQueryEnd", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -3619,1005 +5269,1270 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_lis
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) {
-  if (!is_watched()) [[likely]] return zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
+ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (!is_watched()) [[likely]] return zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
+  return watched_zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) {
   CallRecord record(413, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
   record.returned(as_word(result), as_word(hCommandList), as_word(hMetricStreamer), as_word(value));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t* phMetricGroups) {
-  if (!is_watched()) [[likely]] return zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
+ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) {
+  if (!is_watched()) [[likely]] return zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
+  return watched_zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t* phMetricGroups) {
   CallRecord record(414, __builtin_return_address(0));
   const ze_result_t result = zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(count), as_word(phMetricGroups));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t* event) {
-  if (!is_watched()) [[likely]] return zetDebugAcknowledgeEvent(hDebug, event);
+ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t* phMetricGroups) {
+  if (!is_watched()) [[likely]] return zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
+  return watched_zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t* event) {
   CallRecord record(415, __builtin_return_address(0));
   const ze_result_t result = zetDebugAcknowledgeEvent(hDebug, event);
   record.returned(as_word(result), as_word(hDebug), as_word(event));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t* config, zet_debug_session_handle_t* phDebug) {
-  if (!is_watched()) [[likely]] return zetDebugAttach(hDevice, config, phDebug);
+ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t* event) {
+  if (!is_watched()) [[likely]] return zetDebugAcknowledgeEvent(hDebug, event);
+  return watched_zetDebugAcknowledgeEvent(hDebug, event);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t* config, zet_debug_session_handle_t* phDebug) {
   CallRecord record(416, __builtin_return_address(0));
   const ze_result_t result = zetDebugAttach(hDevice, config, phDebug);
   record.returned(as_word(result), as_word(hDevice), as_word(config), received(result, phDebug));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) {
-  if (!is_watched()) [[likely]] return zetDebugDetach(hDebug);
+ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t* config, zet_debug_session_handle_t* phDebug) {
+  if (!is_watched()) [[likely]] return zetDebugAttach(hDevice, config, phDebug);
+  return watched_zetDebugAttach(hDevice, config, phDebug);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugDetach(zet_debug_session_handle_t hDebug) {
   CallRecord record(417, __builtin_return_address(0));
   const ze_result_t result = zetDebugDetach(hDebug);
   record.returned(as_word(result), as_word(hDebug));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
-  if (!is_watched()) [[likely]] return zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
+ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) {
+  if (!is_watched()) [[likely]] return zetDebugDetach(hDebug);
+  return watched_zetDebugDetach(hDebug);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   CallRecord record(418, __builtin_return_address(0));
   const ze_result_t result = zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
-  if (!is_watched()) [[likely]] return zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
+ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
+  if (!is_watched()) [[likely]] return zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
+  return watched_zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   CallRecord record(419, __builtin_return_address(0));
   const ze_result_t result = zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
-  if (!is_watched()) [[likely]] return zetDebugInterrupt(hDebug, thread);
+ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
+  if (!is_watched()) [[likely]] return zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
+  return watched_zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   CallRecord record(420, __builtin_return_address(0));
   const ze_result_t result = zetDebugInterrupt(hDebug, thread);
   record.returned(as_word(result), as_word(hDebug), as_word(thread));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t* event) {
-  if (!is_watched()) [[likely]] return zetDebugReadEvent(hDebug, timeout, event);
+ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
+  if (!is_watched()) [[likely]] return zetDebugInterrupt(hDebug, thread);
+  return watched_zetDebugInterrupt(hDebug, thread);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t* event) {
   CallRecord record(421, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadEvent(hDebug, timeout, event);
   record.returned(as_word(result), as_word(hDebug), as_word(timeout), as_word(event));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, void* buffer) {
-  if (!is_watched()) [[likely]] return zetDebugReadMemory(hDebug, thread, desc, size, buffer);
+ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t* event) {
+  if (!is_watched()) [[likely]] return zetDebugReadEvent(hDebug, timeout, event);
+  return watched_zetDebugReadEvent(hDebug, timeout, event);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, void* buffer) {
   CallRecord record(422, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadMemory(hDebug, thread, desc, size, buffer);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
-  if (!is_watched()) [[likely]] return zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
+ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, void* buffer) {
+  if (!is_watched()) [[likely]] return zetDebugReadMemory(hDebug, thread, desc, size, buffer);
+  return watched_zetDebugReadMemory(hDebug, thread, desc, size, buffer);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   CallRecord record(423, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
-  if (!is_watched()) [[likely]] return zetDebugResume(hDebug, thread);
+ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
+  if (!is_watched()) [[likely]] return zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
+  return watched_zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   CallRecord record(424, __builtin_return_address(0));
   const ze_result_t result = zetDebugResume(hDebug, thread);
   record.returned(as_word(result), as_word(hDebug), as_word(thread));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, const void* buffer) {
-  if (!is_watched()) [[likely]] return zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
+ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
+  if (!is_watched()) [[likely]] return zetDebugResume(hDebug, thread);
+  return watched_zetDebugResume(hDebug, thread);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, const void* buffer) {
   CallRecord record(425, __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
-  if (!is_watched()) [[likely]] return zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
+ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, const void* buffer) {
+  if (!is_watched()) [[likely]] return zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
+  return watched_zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   CallRecord record(426, __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
   record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t* phMetrics, const char* pMetricGroupNamePrefix, const char* pDescription, uint32_t* pMetricGroupCount, zet_metric_group_handle_t* phMetricGroup) {
-  if (!is_watched()) [[likely]] return zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
+ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
+  if (!is_watched()) [[likely]] return zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
+  return watched_zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t* phMetrics, const char* pMetricGroupNamePrefix, const char* pDescription, uint32_t* pMetricGroupCount, zet_metric_group_handle_t* phMetricGroup) {
   CallRecord record(427, __builtin_return_address(0));
   const ze_result_t result = zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
   record.returned(as_word(result), as_word(hDevice), as_word(metricCount), as_word(phMetrics), as_word(pMetricGroupNamePrefix), as_word(pDescription), as_word(pMetricGroupCount), as_word(phMetricGroup));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDevice) {
-  if (!is_watched()) [[likely]] return zetDeviceDisableMetricsExp(hDevice);
+ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t* phMetrics, const char* pMetricGroupNamePrefix, const char* pDescription, uint32_t* pMetricGroupCount, zet_metric_group_handle_t* phMetricGroup) {
+  if (!is_watched()) [[likely]] return zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
+  return watched_zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceDisableMetricsExp(zet_device_handle_t hDevice) {
   CallRecord record(428, __builtin_return_address(0));
   const ze_result_t result = zetDeviceDisableMetricsExp(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDevice) {
-  if (!is_watched()) [[likely]] return zetDeviceEnableMetricsExp(hDevice);
+ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDevice) {
+  if (!is_watched()) [[likely]] return zetDeviceDisableMetricsExp(hDevice);
+  return watched_zetDeviceDisableMetricsExp(hDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceEnableMetricsExp(zet_device_handle_t hDevice) {
   CallRecord record(429, __builtin_return_address(0));
   const ze_result_t result = zetDeviceEnableMetricsExp(hDevice);
   record.returned(as_word(result), as_word(hDevice));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, uint32_t* pMetricGroupsCountPerConcurrentGroup, uint32_t* pConcurrentGroupCount) {
-  if (!is_watched()) [[likely]] return zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
+ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDevice) {
+  if (!is_watched()) [[likely]] return zetDeviceEnableMetricsExp(hDevice);
+  return watched_zetDeviceEnableMetricsExp(hDevice);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, uint32_t* pMetricGroupsCountPerConcurrentGroup, uint32_t* pConcurrentGroupCount) {
   CallRecord record(430, __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
   record.returned(as_word(result), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(pMetricGroupsCountPerConcurrentGroup), as_word(pConcurrentGroupCount));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t* pDebugProperties) {
-  if (!is_watched()) [[likely]] return zetDeviceGetDebugProperties(hDevice, pDebugProperties);
+ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, uint32_t* pMetricGroupsCountPerConcurrentGroup, uint32_t* pConcurrentGroupCount) {
+  if (!is_watched()) [[likely]] return zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
+  return watched_zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t* pDebugProperties) {
   CallRecord record(431, __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetDebugProperties(hDevice, pDebugProperties);
   record.returned(as_word(result), as_word(hDevice), as_word(pDebugProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t* pProfileProperties) {
-  if (!is_watched()) [[likely]] return zetKernelGetProfileInfo(hKernel, pProfileProperties);
+ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t* pDebugProperties) {
+  if (!is_watched()) [[likely]] return zetDeviceGetDebugProperties(hDevice, pDebugProperties);
+  return watched_zetDeviceGetDebugProperties(hDevice, pDebugProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t* pProfileProperties) {
   CallRecord record(432, __builtin_return_address(0));
   const ze_result_t result = zetKernelGetProfileInfo(hKernel, pProfileProperties);
   record.returned(as_word(result), as_word(hKernel), as_word(pProfileProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t* pParameterValues, uint32_t parameterCount, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
-  if (!is_watched()) [[likely]] return zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
+ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t* pProfileProperties) {
+  if (!is_watched()) [[likely]] return zetKernelGetProfileInfo(hKernel, pProfileProperties);
+  return watched_zetKernelGetProfileInfo(hKernel, pProfileProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t* pParameterValues, uint32_t parameterCount, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   CallRecord record(433, __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterValues), as_word(parameterCount), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t* pParameterValues, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
-  if (!is_watched()) [[likely]] return zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
+ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t* pParameterValues, uint32_t parameterCount, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
+  if (!is_watched()) [[likely]] return zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
+  return watched_zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t* pParameterValues, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   CallRecord record(434, __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterCount), as_word(pParameterValues), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t* phMetricDecoder) {
-  if (!is_watched()) [[likely]] return zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
+ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t* pParameterValues, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
+  if (!is_watched()) [[likely]] return zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
+  return watched_zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t* phMetricDecoder) {
   CallRecord record(435, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
   record.returned(as_word(result), as_word(hMetricTracer), received(result, phMetricDecoder));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder) {
-  if (!is_watched()) [[likely]] return zetMetricDecoderDestroyExp(phMetricDecoder);
+ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t* phMetricDecoder) {
+  if (!is_watched()) [[likely]] return zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
+  return watched_zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder) {
   CallRecord record(436, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderDestroyExp(phMetricDecoder);
   record.returned(as_word(result), as_word(phMetricDecoder));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
-  if (!is_watched()) [[likely]] return zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
+ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder) {
+  if (!is_watched()) [[likely]] return zetMetricDecoderDestroyExp(phMetricDecoder);
+  return watched_zetMetricDecoderDestroyExp(phMetricDecoder);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   CallRecord record(437, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
   record.returned(as_word(result), as_word(hMetricDecoder), as_word(pCount), as_word(phMetrics));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
-  if (!is_watched()) [[likely]] return zetMetricDestroyExp(hMetric);
+ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
+  if (!is_watched()) [[likely]] return zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
+  return watched_zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
   CallRecord record(438, __builtin_return_address(0));
   const ze_result_t result = zetMetricDestroyExp(hMetric);
   record.returned(as_word(result), as_word(hMetric));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
-  if (!is_watched()) [[likely]] return zetMetricGet(hMetricGroup, pCount, phMetrics);
+ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
+  if (!is_watched()) [[likely]] return zetMetricDestroyExp(hMetric);
+  return watched_zetMetricDestroyExp(hMetric);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   CallRecord record(439, __builtin_return_address(0));
   const ze_result_t result = zetMetricGet(hMetricGroup, pCount, phMetrics);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pCount), as_word(phMetrics));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zetMetricGetProperties(hMetric, pProperties);
+ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
+  if (!is_watched()) [[likely]] return zetMetricGet(hMetricGroup, pCount, phMetrics);
+  return watched_zetMetricGet(hMetricGroup, pCount, phMetrics);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t* pProperties) {
   CallRecord record(440, __builtin_return_address(0));
   const ze_result_t result = zetMetricGetProperties(hMetric, pProperties);
   record.returned(as_word(result), as_word(hMetric), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t* pErrorStringSize, char* pErrorString) {
-  if (!is_watched()) [[likely]] return zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
+ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zetMetricGetProperties(hMetric, pProperties);
+  return watched_zetMetricGetProperties(hMetric, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t* pErrorStringSize, char* pErrorString) {
   CallRecord record(441, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric), as_word(pErrorStringSize), as_word(pErrorString));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t* pExportData, zet_metric_calculate_exp_desc_t* pCalculateDescriptor, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
-  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t* pErrorStringSize, char* pErrorString) {
+  if (!is_watched()) [[likely]] return zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
+  return watched_zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t* pExportData, zet_metric_calculate_exp_desc_t* pCalculateDescriptor, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   CallRecord record(442, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
   record.returned(as_word(result), as_word(hDriver), as_word(type), as_word(exportDataSize), as_word(pExportData), as_word(pCalculateDescriptor), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pMetricValueCount, zet_typed_value_t* pMetricValues) {
-  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
+ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t* pExportData, zet_metric_calculate_exp_desc_t* pCalculateDescriptor, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
+  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+  return watched_zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pMetricValueCount, zet_typed_value_t* pMetricValues) {
   CallRecord record(443, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pMetricValueCount), as_word(pMetricValues));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
-  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pMetricValueCount, zet_typed_value_t* pMetricValues) {
+  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
+  return watched_zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   CallRecord record(444, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup) {
-  if (!is_watched()) [[likely]] return zetMetricGroupCloseExp(hMetricGroup);
+ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
+  if (!is_watched()) [[likely]] return zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+  return watched_zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup) {
   CallRecord record(445, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCloseExp(hMetricGroup);
   record.returned(as_word(result), as_word(hMetricGroup));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char* pName, const char* pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t* phMetricGroup) {
-  if (!is_watched()) [[likely]] return zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
+ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup) {
+  if (!is_watched()) [[likely]] return zetMetricGroupCloseExp(hMetricGroup);
+  return watched_zetMetricGroupCloseExp(hMetricGroup);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char* pName, const char* pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t* phMetricGroup) {
   CallRecord record(446, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
   record.returned(as_word(result), as_word(hDevice), as_word(pName), as_word(pDescription), as_word(samplingType), as_word(phMetricGroup));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup) {
-  if (!is_watched()) [[likely]] return zetMetricGroupDestroyExp(hMetricGroup);
+ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char* pName, const char* pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t* phMetricGroup) {
+  if (!is_watched()) [[likely]] return zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
+  return watched_zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup) {
   CallRecord record(447, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupDestroyExp(hMetricGroup);
   record.returned(as_word(result), as_word(hMetricGroup));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_group_handle_t* phMetricGroups) {
-  if (!is_watched()) [[likely]] return zetMetricGroupGet(hDevice, pCount, phMetricGroups);
+ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup) {
+  if (!is_watched()) [[likely]] return zetMetricGroupDestroyExp(hMetricGroup);
+  return watched_zetMetricGroupDestroyExp(hMetricGroup);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_group_handle_t* phMetricGroups) {
   CallRecord record(448, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGet(hDevice, pCount, phMetricGroups);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricGroups));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t* pRawData, size_t rawDataSize, size_t* pExportDataSize, uint8_t* pExportData) {
-  if (!is_watched()) [[likely]] return zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
+ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_group_handle_t* phMetricGroups) {
+  if (!is_watched()) [[likely]] return zetMetricGroupGet(hDevice, pCount, phMetricGroups);
+  return watched_zetMetricGroupGet(hDevice, pCount, phMetricGroups);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t* pRawData, size_t rawDataSize, size_t* pExportDataSize, uint8_t* pExportData) {
   CallRecord record(449, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pRawData), as_word(rawDataSize), as_word(pExportDataSize), as_word(pExportData));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t* globalTimestamp, uint64_t* metricTimestamp) {
-  if (!is_watched()) [[likely]] return zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
+ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t* pRawData, size_t rawDataSize, size_t* pExportDataSize, uint8_t* pExportData) {
+  if (!is_watched()) [[likely]] return zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
+  return watched_zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t* globalTimestamp, uint64_t* metricTimestamp) {
   CallRecord record(450, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(synchronizedWithHost), as_word(globalTimestamp), as_word(metricTimestamp));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zetMetricGroupGetProperties(hMetricGroup, pProperties);
+ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t* globalTimestamp, uint64_t* metricTimestamp) {
+  if (!is_watched()) [[likely]] return zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
+  return watched_zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t* pProperties) {
   CallRecord record(451, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetProperties(hMetricGroup, pProperties);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric) {
-  if (!is_watched()) [[likely]] return zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
+ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zetMetricGroupGetProperties(hMetricGroup, pProperties);
+  return watched_zetMetricGroupGetProperties(hMetricGroup, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric) {
   CallRecord record(452, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
   record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_programmable_exp_handle_t* phMetricProgrammables) {
-  if (!is_watched()) [[likely]] return zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
+ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric) {
+  if (!is_watched()) [[likely]] return zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
+  return watched_zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_programmable_exp_handle_t* phMetricProgrammables) {
   CallRecord record(453, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
   record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricProgrammables));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t* pParameterCount, zet_metric_programmable_param_info_exp_t* pParameterInfo) {
-  if (!is_watched()) [[likely]] return zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
+ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_programmable_exp_handle_t* phMetricProgrammables) {
+  if (!is_watched()) [[likely]] return zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
+  return watched_zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t* pParameterCount, zet_metric_programmable_param_info_exp_t* pParameterInfo) {
   CallRecord record(454, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterCount), as_word(pParameterInfo));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t* pValueInfoCount, zet_metric_programmable_param_value_info_exp_t* pValueInfo) {
-  if (!is_watched()) [[likely]] return zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
+ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t* pParameterCount, zet_metric_programmable_param_info_exp_t* pParameterInfo) {
+  if (!is_watched()) [[likely]] return zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
+  return watched_zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t* pValueInfoCount, zet_metric_programmable_param_value_info_exp_t* pValueInfo) {
   CallRecord record(455, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterOrdinal), as_word(pValueInfoCount), as_word(pValueInfo));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t* pProperties) {
-  if (!is_watched()) [[likely]] return zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
+ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t* pValueInfoCount, zet_metric_programmable_param_value_info_exp_t* pValueInfo) {
+  if (!is_watched()) [[likely]] return zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
+  return watched_zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t* pProperties) {
   CallRecord record(456, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
   record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pProperties));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t* phMetricQuery) {
-  if (!is_watched()) [[likely]] return zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
+ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t* pProperties) {
+  if (!is_watched()) [[likely]] return zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
+  return watched_zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t* phMetricQuery) {
   CallRecord record(457, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
   record.returned(as_word(result), as_word(hMetricQueryPool), as_word(index), received(result, phMetricQuery));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery) {
-  if (!is_watched()) [[likely]] return zetMetricQueryDestroy(hMetricQuery);
+ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t* phMetricQuery) {
+  if (!is_watched()) [[likely]] return zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
+  return watched_zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(458, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryDestroy(hMetricQuery);
   record.returned(as_word(result), as_word(hMetricQuery));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t* pRawDataSize, uint8_t* pRawData) {
-  if (!is_watched()) [[likely]] return zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
+ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery) {
+  if (!is_watched()) [[likely]] return zetMetricQueryDestroy(hMetricQuery);
+  return watched_zetMetricQueryDestroy(hMetricQuery);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(459, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricQuery), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t* desc, zet_metric_query_pool_handle_t* phMetricQueryPool) {
-  if (!is_watched()) [[likely]] return zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
+ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t* pRawDataSize, uint8_t* pRawData) {
+  if (!is_watched()) [[likely]] return zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
+  return watched_zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t* desc, zet_metric_query_pool_handle_t* phMetricQueryPool) {
   CallRecord record(460, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), received(result, phMetricQueryPool));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool) {
-  if (!is_watched()) [[likely]] return zetMetricQueryPoolDestroy(hMetricQueryPool);
+ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t* desc, zet_metric_query_pool_handle_t* phMetricQueryPool) {
+  if (!is_watched()) [[likely]] return zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
+  return watched_zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool) {
   CallRecord record(461, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolDestroy(hMetricQueryPool);
   record.returned(as_word(result), as_word(hMetricQueryPool));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery) {
-  if (!is_watched()) [[likely]] return zetMetricQueryReset(hMetricQuery);
+ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool) {
+  if (!is_watched()) [[likely]] return zetMetricQueryPoolDestroy(hMetricQueryPool);
+  return watched_zetMetricQueryPoolDestroy(hMetricQueryPool);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(462, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryReset(hMetricQuery);
   record.returned(as_word(result), as_word(hMetricQuery));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) {
-  if (!is_watched()) [[likely]] return zetMetricStreamerClose(hMetricStreamer);
+ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery) {
+  if (!is_watched()) [[likely]] return zetMetricQueryReset(hMetricQuery);
+  return watched_zetMetricQueryReset(hMetricQuery);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) {
   CallRecord record(463, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerClose(hMetricStreamer);
   record.returned(as_word(result), as_word(hMetricStreamer));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) {
-  if (!is_watched()) [[likely]] return zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
+ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) {
+  if (!is_watched()) [[likely]] return zetMetricStreamerClose(hMetricStreamer);
+  return watched_zetMetricStreamerClose(hMetricStreamer);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) {
   CallRecord record(464, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), as_word(hNotificationEvent), received(result, phMetricStreamer));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) {
-  if (!is_watched()) [[likely]] return zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
+ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) {
+  if (!is_watched()) [[likely]] return zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
+  return watched_zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(465, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricStreamer), as_word(maxReportCount), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, zet_metric_tracer_exp_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t* phMetricTracer) {
-  if (!is_watched()) [[likely]] return zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
+ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) {
+  if (!is_watched()) [[likely]] return zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
+  return watched_zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, zet_metric_tracer_exp_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t* phMetricTracer) {
   CallRecord record(466, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
   record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(desc), as_word(hNotificationEvent), received(result, phMetricTracer));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t* pRawDataSize, uint8_t* pRawData, uint32_t metricsCount, zet_metric_handle_t* phMetrics, uint32_t* pSetCount, uint32_t* pMetricEntriesCountPerSet, uint32_t* pMetricEntriesCount, zet_metric_entry_exp_t* pMetricEntries) {
-  if (!is_watched()) [[likely]] return zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
+ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, zet_metric_tracer_exp_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t* phMetricTracer) {
+  if (!is_watched()) [[likely]] return zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
+  return watched_zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t* pRawDataSize, uint8_t* pRawData, uint32_t metricsCount, zet_metric_handle_t* phMetrics, uint32_t* pSetCount, uint32_t* pMetricEntriesCountPerSet, uint32_t* pMetricEntriesCount, zet_metric_entry_exp_t* pMetricEntries) {
   CallRecord record(467, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
   record.returned(as_word(result), as_word(phMetricDecoder), as_word(pRawDataSize), as_word(pRawData), as_word(metricsCount), as_word(phMetrics), as_word(pSetCount), as_word(pMetricEntriesCountPerSet), as_word(pMetricEntriesCount), as_word(pMetricEntries));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer) {
-  if (!is_watched()) [[likely]] return zetMetricTracerDestroyExp(hMetricTracer);
+ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t* pRawDataSize, uint8_t* pRawData, uint32_t metricsCount, zet_metric_handle_t* phMetrics, uint32_t* pSetCount, uint32_t* pMetricEntriesCountPerSet, uint32_t* pMetricEntriesCount, zet_metric_entry_exp_t* pMetricEntries) {
+  if (!is_watched()) [[likely]] return zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
+  return watched_zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer) {
   CallRecord record(468, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDestroyExp(hMetricTracer);
   record.returned(as_word(result), as_word(hMetricTracer));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
-  if (!is_watched()) [[likely]] return zetMetricTracerDisableExp(hMetricTracer, synchronous);
+ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer) {
+  if (!is_watched()) [[likely]] return zetMetricTracerDestroyExp(hMetricTracer);
+  return watched_zetMetricTracerDestroyExp(hMetricTracer);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   CallRecord record(469, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDisableExp(hMetricTracer, synchronous);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
-  if (!is_watched()) [[likely]] return zetMetricTracerEnableExp(hMetricTracer, synchronous);
+ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
+  if (!is_watched()) [[likely]] return zetMetricTracerDisableExp(hMetricTracer, synchronous);
+  return watched_zetMetricTracerDisableExp(hMetricTracer, synchronous);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   CallRecord record(470, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerEnableExp(hMetricTracer, synchronous);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t* pRawDataSize, uint8_t* pRawData) {
-  if (!is_watched()) [[likely]] return zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
+ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
+  if (!is_watched()) [[likely]] return zetMetricTracerEnableExp(hMetricTracer, synchronous);
+  return watched_zetMetricTracerEnableExp(hMetricTracer, synchronous);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(471, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
   record.returned(as_word(result), as_word(hMetricTracer), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t* pSize, uint8_t* pDebugInfo) {
-  if (!is_watched()) [[likely]] return zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
+ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t* pRawDataSize, uint8_t* pRawData) {
+  if (!is_watched()) [[likely]] return zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
+  return watched_zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t* pSize, uint8_t* pDebugInfo) {
   CallRecord record(472, __builtin_return_address(0));
   const ze_result_t result = zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
   record.returned(as_word(result), as_word(hModule), as_word(format), as_word(pSize), as_word(pDebugInfo));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* phTracer) {
-  if (!is_watched()) [[likely]] return zetTracerExpCreate(hContext, desc, phTracer);
+ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t* pSize, uint8_t* pDebugInfo) {
+  if (!is_watched()) [[likely]] return zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
+  return watched_zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* phTracer) {
   CallRecord record(473, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpCreate(hContext, desc, phTracer);
   record.returned(as_word(result), as_word(hContext), as_word(desc), received(result, phTracer));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer) {
-  if (!is_watched()) [[likely]] return zetTracerExpDestroy(hTracer);
+ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* phTracer) {
+  if (!is_watched()) [[likely]] return zetTracerExpCreate(hContext, desc, phTracer);
+  return watched_zetTracerExpCreate(hContext, desc, phTracer);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer) {
   CallRecord record(474, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpDestroy(hTracer);
   record.returned(as_word(result), as_word(hTracer));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable) {
-  if (!is_watched()) [[likely]] return zetTracerExpSetEnabled(hTracer, enable);
+ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer) {
+  if (!is_watched()) [[likely]] return zetTracerExpDestroy(hTracer);
+  return watched_zetTracerExpDestroy(hTracer);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable) {
   CallRecord record(475, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEnabled(hTracer, enable);
   record.returned(as_word(result), as_word(hTracer), as_word(enable));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
-  if (!is_watched()) [[likely]] return zetTracerExpSetEpilogues(hTracer, pCoreCbs);
+ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable) {
+  if (!is_watched()) [[likely]] return zetTracerExpSetEnabled(hTracer, enable);
+  return watched_zetTracerExpSetEnabled(hTracer, enable);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   CallRecord record(476, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEpilogues(hTracer, pCoreCbs);
   record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
   return result;
 }
 
-ze_result_t ZE_APICALL traced_zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
-  if (!is_watched()) [[likely]] return zetTracerExpSetPrologues(hTracer, pCoreCbs);
+ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
+  if (!is_watched()) [[likely]] return zetTracerExpSetEpilogues(hTracer, pCoreCbs);
+  return watched_zetTracerExpSetEpilogues(hTracer, pCoreCbs);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   CallRecord record(477, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetPrologues(hTracer, pCoreCbs);
   record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
   return result;
 }
 
+ze_result_t ZE_APICALL traced_zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
+  if (!is_watched()) [[likely]] return zetTracerExpSetPrologues(hTracer, pCoreCbs);
+  return watched_zetTracerExpSetPrologues(hTracer, pCoreCbs);
+}
+
 const TracedFunction all[] = {
-    {"zeCommandListAppendBarrier", "zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendBarrier), reinterpret_cast<void*>(traced_zeCommandListAppendBarrier)},
-    {"zeCommandListAppendEventReset", "zeCommandListAppendEventReset(hCommandList, hEvent)", reinterpret_cast<void*>(zeCommandListAppendEventReset), reinterpret_cast<void*>(traced_zeCommandListAppendEventReset)},
-    {"zeCommandListAppendGraphExt", "zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendGraphExt), reinterpret_cast<void*>(traced_zeCommandListAppendGraphExt)},
-    {"zeCommandListAppendHostFunction", "zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendHostFunction), reinterpret_cast<void*>(traced_zeCommandListAppendHostFunction)},
-    {"zeCommandListAppendImageCopy", "zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopy), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopy)},
-    {"zeCommandListAppendImageCopyFromMemory", "zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyFromMemory)},
-    {"zeCommandListAppendImageCopyFromMemoryExt", "zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyFromMemoryExt)},
-    {"zeCommandListAppendImageCopyRegion", "zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyRegion)},
-    {"zeCommandListAppendImageCopyToMemory", "zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyToMemory)},
-    {"zeCommandListAppendImageCopyToMemoryExt", "zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyToMemoryExt)},
-    {"zeCommandListAppendLaunchCooperativeKernel", "zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchCooperativeKernel)},
-    {"zeCommandListAppendLaunchKernel", "zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernel)},
-    {"zeCommandListAppendLaunchKernelIndirect", "zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelIndirect)},
-    {"zeCommandListAppendLaunchKernelWithArguments", "zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelWithArguments)},
-    {"zeCommandListAppendLaunchKernelWithParameters", "zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelWithParameters)},
-    {"zeCommandListAppendLaunchMultipleKernelsIndirect", "zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchMultipleKernelsIndirect)},
-    {"zeCommandListAppendMemAdvise", "zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice)", reinterpret_cast<void*>(zeCommandListAppendMemAdvise), reinterpret_cast<void*>(traced_zeCommandListAppendMemAdvise)},
-    {"zeCommandListAppendMemoryCopy", "zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopy)},
-    {"zeCommandListAppendMemoryCopyFromContext", "zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyFromContext)},
-    {"zeCommandListAppendMemoryCopyRegion", "zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyRegion)},
-    {"zeCommandListAppendMemoryCopyWithParameters", "zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyWithParameters)},
-    {"zeCommandListAppendMemoryFill", "zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryFill), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryFill)},
-    {"zeCommandListAppendMemoryFillWithParameters", "zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryFillWithParameters)},
-    {"zeCommandListAppendMemoryPrefetch", "zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)", reinterpret_cast<void*>(zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryPrefetch)},
-    {"zeCommandListAppendMemoryRangesBarrier", "zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryRangesBarrier)},
-    {"zeCommandListAppendQueryKernelTimestamps", "zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(traced_zeCommandListAppendQueryKernelTimestamps)},
-    {"zeCommandListAppendSignalEvent", "zeCommandListAppendSignalEvent(hCommandList, hEvent)", reinterpret_cast<void*>(zeCommandListAppendSignalEvent), reinterpret_cast<void*>(traced_zeCommandListAppendSignalEvent)},
-    {"zeCommandListAppendSignalExternalSemaphoreExt", "zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeCommandListAppendSignalExternalSemaphoreExt)},
-    {"zeCommandListAppendWaitExternalSemaphoreExt", "zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeCommandListAppendWaitExternalSemaphoreExt)},
-    {"zeCommandListAppendWaitOnEvents", "zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents)", reinterpret_cast<void*>(zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(traced_zeCommandListAppendWaitOnEvents)},
-    {"zeCommandListAppendWriteGlobalTimestamp", "zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(traced_zeCommandListAppendWriteGlobalTimestamp)},
-    {"zeCommandListBeginCaptureIntoGraphExt", "zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext)", reinterpret_cast<void*>(zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(traced_zeCommandListBeginCaptureIntoGraphExt)},
-    {"zeCommandListBeginGraphCaptureExt", "zeCommandListBeginGraphCaptureExt(hCommandList, pNext)", reinterpret_cast<void*>(zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(traced_zeCommandListBeginGraphCaptureExt)},
-    {"zeCommandListClose", "zeCommandListClose(hCommandList)", reinterpret_cast<void*>(zeCommandListClose), reinterpret_cast<void*>(traced_zeCommandListClose)},
-    {"zeCommandListCreate", "zeCommandListCreate(hContext, hDevice, desc, phCommandList)", reinterpret_cast<void*>(zeCommandListCreate), reinterpret_cast<void*>(traced_zeCommandListCreate)},
-    {"zeCommandListCreateCloneExp", "zeCommandListCreateCloneExp(hCommandList, phClonedCommandList)", reinterpret_cast<void*>(zeCommandListCreateCloneExp), reinterpret_cast<void*>(traced_zeCommandListCreateCloneExp)},
-    {"zeCommandListCreateImmediate", "zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList)", reinterpret_cast<void*>(zeCommandListCreateImmediate), reinterpret_cast<void*>(traced_zeCommandListCreateImmediate)},
-    {"zeCommandListDestroy", "zeCommandListDestroy(hCommandList)", reinterpret_cast<void*>(zeCommandListDestroy), reinterpret_cast<void*>(traced_zeCommandListDestroy)},
-    {"zeCommandListEndGraphCaptureExt", "zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph)", reinterpret_cast<void*>(zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(traced_zeCommandListEndGraphCaptureExt)},
-    {"zeCommandListGetContextHandle", "zeCommandListGetContextHandle(hCommandList, phContext)", reinterpret_cast<void*>(zeCommandListGetContextHandle), reinterpret_cast<void*>(traced_zeCommandListGetContextHandle)},
-    {"zeCommandListGetDeviceHandle", "zeCommandListGetDeviceHandle(hCommandList, phDevice)", reinterpret_cast<void*>(zeCommandListGetDeviceHandle), reinterpret_cast<void*>(traced_zeCommandListGetDeviceHandle)},
-    {"zeCommandListGetFlags", "zeCommandListGetFlags(hCommandList, pFlags)", reinterpret_cast<void*>(zeCommandListGetFlags), reinterpret_cast<void*>(traced_zeCommandListGetFlags)},
-    {"zeCommandListGetGraphExt", "zeCommandListGetGraphExt(hCommandList, phGraph)", reinterpret_cast<void*>(zeCommandListGetGraphExt), reinterpret_cast<void*>(traced_zeCommandListGetGraphExt)},
-    {"zeCommandListGetNextCommandIdExp", "zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId)", reinterpret_cast<void*>(zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(traced_zeCommandListGetNextCommandIdExp)},
-    {"zeCommandListGetNextCommandIdWithKernelsExp", "zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId)", reinterpret_cast<void*>(zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(traced_zeCommandListGetNextCommandIdWithKernelsExp)},
-    {"zeCommandListGetOrdinal", "zeCommandListGetOrdinal(hCommandList, pOrdinal)", reinterpret_cast<void*>(zeCommandListGetOrdinal), reinterpret_cast<void*>(traced_zeCommandListGetOrdinal)},
-    {"zeCommandListHostSynchronize", "zeCommandListHostSynchronize(hCommandList, timeout)", reinterpret_cast<void*>(zeCommandListHostSynchronize), reinterpret_cast<void*>(traced_zeCommandListHostSynchronize)},
-    {"zeCommandListImmediateAppendCommandListsExp", "zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(traced_zeCommandListImmediateAppendCommandListsExp)},
-    {"zeCommandListImmediateAppendCommandListsWithParameters", "zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(traced_zeCommandListImmediateAppendCommandListsWithParameters)},
-    {"zeCommandListImmediateGetFlags", "zeCommandListImmediateGetFlags(hCommandList, pFlags)", reinterpret_cast<void*>(zeCommandListImmediateGetFlags), reinterpret_cast<void*>(traced_zeCommandListImmediateGetFlags)},
-    {"zeCommandListImmediateGetIndex", "zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex)", reinterpret_cast<void*>(zeCommandListImmediateGetIndex), reinterpret_cast<void*>(traced_zeCommandListImmediateGetIndex)},
-    {"zeCommandListImmediateGetMode", "zeCommandListImmediateGetMode(hCommandList, pMode)", reinterpret_cast<void*>(zeCommandListImmediateGetMode), reinterpret_cast<void*>(traced_zeCommandListImmediateGetMode)},
-    {"zeCommandListImmediateGetPriority", "zeCommandListImmediateGetPriority(hCommandList, pPriority)", reinterpret_cast<void*>(zeCommandListImmediateGetPriority), reinterpret_cast<void*>(traced_zeCommandListImmediateGetPriority)},
-    {"zeCommandListIsGraphCaptureEnabledExt", "zeCommandListIsGraphCaptureEnabledExt(hCommandList)", reinterpret_cast<void*>(zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(traced_zeCommandListIsGraphCaptureEnabledExt)},
-    {"zeCommandListIsImmediate", "zeCommandListIsImmediate(hCommandList, pIsImmediate)", reinterpret_cast<void*>(zeCommandListIsImmediate), reinterpret_cast<void*>(traced_zeCommandListIsImmediate)},
-    {"zeCommandListIsMutableExp", "zeCommandListIsMutableExp(hCommandList, pIsMutable)", reinterpret_cast<void*>(zeCommandListIsMutableExp), reinterpret_cast<void*>(traced_zeCommandListIsMutableExp)},
-    {"zeCommandListReset", "zeCommandListReset(hCommandList)", reinterpret_cast<void*>(zeCommandListReset), reinterpret_cast<void*>(traced_zeCommandListReset)},
-    {"zeCommandListUpdateMutableCommandKernelsExp", "zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandKernelsExp)},
-    {"zeCommandListUpdateMutableCommandSignalEventExp", "zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandSignalEventExp)},
-    {"zeCommandListUpdateMutableCommandWaitEventsExp", "zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandWaitEventsExp)},
-    {"zeCommandListUpdateMutableCommandsExp", "zeCommandListUpdateMutableCommandsExp(hCommandList, desc)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandsExp)},
-    {"zeCommandQueueCreate", "zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue)", reinterpret_cast<void*>(zeCommandQueueCreate), reinterpret_cast<void*>(traced_zeCommandQueueCreate)},
-    {"zeCommandQueueDestroy", "zeCommandQueueDestroy(hCommandQueue)", reinterpret_cast<void*>(zeCommandQueueDestroy), reinterpret_cast<void*>(traced_zeCommandQueueDestroy)},
-    {"zeCommandQueueExecuteCommandLists", "zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence)", reinterpret_cast<void*>(zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(traced_zeCommandQueueExecuteCommandLists)},
-    {"zeCommandQueueGetFlags", "zeCommandQueueGetFlags(hCmdQueue, pFlags)", reinterpret_cast<void*>(zeCommandQueueGetFlags), reinterpret_cast<void*>(traced_zeCommandQueueGetFlags)},
-    {"zeCommandQueueGetIndex", "zeCommandQueueGetIndex(hCommandQueue, pIndex)", reinterpret_cast<void*>(zeCommandQueueGetIndex), reinterpret_cast<void*>(traced_zeCommandQueueGetIndex)},
-    {"zeCommandQueueGetMode", "zeCommandQueueGetMode(hCmdQueue, pMode)", reinterpret_cast<void*>(zeCommandQueueGetMode), reinterpret_cast<void*>(traced_zeCommandQueueGetMode)},
-    {"zeCommandQueueGetOrdinal", "zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal)", reinterpret_cast<void*>(zeCommandQueueGetOrdinal), reinterpret_cast<void*>(traced_zeCommandQueueGetOrdinal)},
-    {"zeCommandQueueGetPriority", "zeCommandQueueGetPriority(hCmdQueue, pPriority)", reinterpret_cast<void*>(zeCommandQueueGetPriority), reinterpret_cast<void*>(traced_zeCommandQueueGetPriority)},
-    {"zeCommandQueueSynchronize", "zeCommandQueueSynchronize(hCommandQueue, timeout)", reinterpret_cast<void*>(zeCommandQueueSynchronize), reinterpret_cast<void*>(traced_zeCommandQueueSynchronize)},
-    {"zeContextCreate", "zeContextCreate(hDriver, desc, phContext)", reinterpret_cast<void*>(zeContextCreate), reinterpret_cast<void*>(traced_zeContextCreate)},
-    {"zeContextCreateEx", "zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext)", reinterpret_cast<void*>(zeContextCreateEx), reinterpret_cast<void*>(traced_zeContextCreateEx)},
-    {"zeContextDestroy", "zeContextDestroy(hContext)", reinterpret_cast<void*>(zeContextDestroy), reinterpret_cast<void*>(traced_zeContextDestroy)},
-    {"zeContextEvictImage", "zeContextEvictImage(hContext, hDevice, hImage)", reinterpret_cast<void*>(zeContextEvictImage), reinterpret_cast<void*>(traced_zeContextEvictImage)},
-    {"zeContextEvictMemory", "zeContextEvictMemory(hContext, hDevice, ptr, size)", reinterpret_cast<void*>(zeContextEvictMemory), reinterpret_cast<void*>(traced_zeContextEvictMemory)},
-    {"zeContextGetStatus", "zeContextGetStatus(hContext)", reinterpret_cast<void*>(zeContextGetStatus), reinterpret_cast<void*>(traced_zeContextGetStatus)},
-    {"zeContextMakeImageResident", "zeContextMakeImageResident(hContext, hDevice, hImage)", reinterpret_cast<void*>(zeContextMakeImageResident), reinterpret_cast<void*>(traced_zeContextMakeImageResident)},
-    {"zeContextMakeMemoryResident", "zeContextMakeMemoryResident(hContext, hDevice, ptr, size)", reinterpret_cast<void*>(zeContextMakeMemoryResident), reinterpret_cast<void*>(traced_zeContextMakeMemoryResident)},
-    {"zeContextSystemBarrier", "zeContextSystemBarrier(hContext, hDevice)", reinterpret_cast<void*>(zeContextSystemBarrier), reinterpret_cast<void*>(traced_zeContextSystemBarrier)},
-    {"zeDeviceCanAccessPeer", "zeDeviceCanAccessPeer(hDevice, hPeerDevice, value)", reinterpret_cast<void*>(zeDeviceCanAccessPeer), reinterpret_cast<void*>(traced_zeDeviceCanAccessPeer)},
-    {"zeDeviceGet", "zeDeviceGet(hDriver, pCount, phDevices)", reinterpret_cast<void*>(zeDeviceGet), reinterpret_cast<void*>(traced_zeDeviceGet)},
-    {"zeDeviceGetAggregatedCopyOffloadIncrementValue", "zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue)", reinterpret_cast<void*>(zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(traced_zeDeviceGetAggregatedCopyOffloadIncrementValue)},
-    {"zeDeviceGetCacheProperties", "zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties)", reinterpret_cast<void*>(zeDeviceGetCacheProperties), reinterpret_cast<void*>(traced_zeDeviceGetCacheProperties)},
-    {"zeDeviceGetCommandQueueGroupProperties", "zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties)", reinterpret_cast<void*>(zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(traced_zeDeviceGetCommandQueueGroupProperties)},
-    {"zeDeviceGetComputeProperties", "zeDeviceGetComputeProperties(hDevice, pComputeProperties)", reinterpret_cast<void*>(zeDeviceGetComputeProperties), reinterpret_cast<void*>(traced_zeDeviceGetComputeProperties)},
-    {"zeDeviceGetCounterBasedEventMaxValue", "zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue)", reinterpret_cast<void*>(zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(traced_zeDeviceGetCounterBasedEventMaxValue)},
-    {"zeDeviceGetExternalMemoryProperties", "zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties)", reinterpret_cast<void*>(zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(traced_zeDeviceGetExternalMemoryProperties)},
-    {"zeDeviceGetFabricVertexExp", "zeDeviceGetFabricVertexExp(hDevice, phVertex)", reinterpret_cast<void*>(zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(traced_zeDeviceGetFabricVertexExp)},
-    {"zeDeviceGetGlobalTimestamps", "zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp)", reinterpret_cast<void*>(zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(traced_zeDeviceGetGlobalTimestamps)},
-    {"zeDeviceGetImageProperties", "zeDeviceGetImageProperties(hDevice, pImageProperties)", reinterpret_cast<void*>(zeDeviceGetImageProperties), reinterpret_cast<void*>(traced_zeDeviceGetImageProperties)},
-    {"zeDeviceGetMemoryAccessProperties", "zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties)", reinterpret_cast<void*>(zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(traced_zeDeviceGetMemoryAccessProperties)},
-    {"zeDeviceGetMemoryProperties", "zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties)", reinterpret_cast<void*>(zeDeviceGetMemoryProperties), reinterpret_cast<void*>(traced_zeDeviceGetMemoryProperties)},
-    {"zeDeviceGetModuleProperties", "zeDeviceGetModuleProperties(hDevice, pModuleProperties)", reinterpret_cast<void*>(zeDeviceGetModuleProperties), reinterpret_cast<void*>(traced_zeDeviceGetModuleProperties)},
-    {"zeDeviceGetP2PProperties", "zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties)", reinterpret_cast<void*>(zeDeviceGetP2PProperties), reinterpret_cast<void*>(traced_zeDeviceGetP2PProperties)},
-    {"zeDeviceGetProperties", "zeDeviceGetProperties(hDevice, pDeviceProperties)", reinterpret_cast<void*>(zeDeviceGetProperties), reinterpret_cast<void*>(traced_zeDeviceGetProperties)},
-    {"zeDeviceGetRootDevice", "zeDeviceGetRootDevice(hDevice, phRootDevice)", reinterpret_cast<void*>(zeDeviceGetRootDevice), reinterpret_cast<void*>(traced_zeDeviceGetRootDevice)},
-    {"zeDeviceGetRuntimeRequirements", "zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements)", reinterpret_cast<void*>(zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(traced_zeDeviceGetRuntimeRequirements)},
-    {"zeDeviceGetRuntimeRequirementsKey", "zeDeviceGetRuntimeRequirementsKey(hDevice, pKey)", reinterpret_cast<void*>(zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(traced_zeDeviceGetRuntimeRequirementsKey)},
-    {"zeDeviceGetStatus", "zeDeviceGetStatus(hDevice)", reinterpret_cast<void*>(zeDeviceGetStatus), reinterpret_cast<void*>(traced_zeDeviceGetStatus)},
-    {"zeDeviceGetSubDevices", "zeDeviceGetSubDevices(hDevice, pCount, phSubdevices)", reinterpret_cast<void*>(zeDeviceGetSubDevices), reinterpret_cast<void*>(traced_zeDeviceGetSubDevices)},
-    {"zeDeviceGetVectorWidthPropertiesExt", "zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties)", reinterpret_cast<void*>(zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(traced_zeDeviceGetVectorWidthPropertiesExt)},
-    {"zeDeviceImportExternalSemaphoreExt", "zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore)", reinterpret_cast<void*>(zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeDeviceImportExternalSemaphoreExt)},
-    {"zeDevicePciGetPropertiesExt", "zeDevicePciGetPropertiesExt(hDevice, pPciProperties)", reinterpret_cast<void*>(zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(traced_zeDevicePciGetPropertiesExt)},
-    {"zeDeviceReleaseExternalSemaphoreExt", "zeDeviceReleaseExternalSemaphoreExt(hSemaphore)", reinterpret_cast<void*>(zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeDeviceReleaseExternalSemaphoreExt)},
-    {"zeDeviceReserveCacheExt", "zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize)", reinterpret_cast<void*>(zeDeviceReserveCacheExt), reinterpret_cast<void*>(traced_zeDeviceReserveCacheExt)},
-    {"zeDeviceSetCacheAdviceExt", "zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion)", reinterpret_cast<void*>(zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(traced_zeDeviceSetCacheAdviceExt)},
-    {"zeDeviceSynchronize", "zeDeviceSynchronize(hDevice)", reinterpret_cast<void*>(zeDeviceSynchronize), reinterpret_cast<void*>(traced_zeDeviceSynchronize)},
-    {"zeDeviceValidateRuntimeRequirements", "zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut)", reinterpret_cast<void*>(zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(traced_zeDeviceValidateRuntimeRequirements)},
-    {"zeDriverGet", "zeDriverGet(pCount, phDrivers)", reinterpret_cast<void*>(zeDriverGet), reinterpret_cast<void*>(traced_zeDriverGet)},
-    {"zeDriverGetApiVersion", "zeDriverGetApiVersion(hDriver, version)", reinterpret_cast<void*>(zeDriverGetApiVersion), reinterpret_cast<void*>(traced_zeDriverGetApiVersion)},
-    {"zeDriverGetDefaultContext", "zeDriverGetDefaultContext(hDriver)", reinterpret_cast<void*>(zeDriverGetDefaultContext), reinterpret_cast<void*>(traced_zeDriverGetDefaultContext)},
-    {"zeDriverGetExtensionFunctionAddress", "zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress)", reinterpret_cast<void*>(zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(traced_zeDriverGetExtensionFunctionAddress)},
-    {"zeDriverGetExtensionProperties", "zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties)", reinterpret_cast<void*>(zeDriverGetExtensionProperties), reinterpret_cast<void*>(traced_zeDriverGetExtensionProperties)},
-    {"zeDriverGetIpcProperties", "zeDriverGetIpcProperties(hDriver, pIpcProperties)", reinterpret_cast<void*>(zeDriverGetIpcProperties), reinterpret_cast<void*>(traced_zeDriverGetIpcProperties)},
-    {"zeDriverGetLastErrorDescription", "zeDriverGetLastErrorDescription(hDriver, ppString)", reinterpret_cast<void*>(zeDriverGetLastErrorDescription), reinterpret_cast<void*>(traced_zeDriverGetLastErrorDescription)},
-    {"zeDriverGetProperties", "zeDriverGetProperties(hDriver, pDriverProperties)", reinterpret_cast<void*>(zeDriverGetProperties), reinterpret_cast<void*>(traced_zeDriverGetProperties)},
-    {"zeDriverRTASFormatCompatibilityCheckExp", "zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB)", reinterpret_cast<void*>(zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(traced_zeDriverRTASFormatCompatibilityCheckExp)},
-    {"zeDriverRTASFormatCompatibilityCheckExt", "zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB)", reinterpret_cast<void*>(zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(traced_zeDriverRTASFormatCompatibilityCheckExt)},
-    {"zeEventCounterBasedCloseIpcHandle", "zeEventCounterBasedCloseIpcHandle(hEvent)", reinterpret_cast<void*>(zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedCloseIpcHandle)},
-    {"zeEventCounterBasedCreate", "zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedCreate), reinterpret_cast<void*>(traced_zeEventCounterBasedCreate)},
-    {"zeEventCounterBasedGetDeviceAddress", "zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress)", reinterpret_cast<void*>(zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(traced_zeEventCounterBasedGetDeviceAddress)},
-    {"zeEventCounterBasedGetIpcHandle", "zeEventCounterBasedGetIpcHandle(hEvent, phIpc)", reinterpret_cast<void*>(zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedGetIpcHandle)},
-    {"zeEventCounterBasedOpenIpcHandle", "zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedOpenIpcHandle)},
-    {"zeEventCreate", "zeEventCreate(hEventPool, desc, phEvent)", reinterpret_cast<void*>(zeEventCreate), reinterpret_cast<void*>(traced_zeEventCreate)},
-    {"zeEventDestroy", "zeEventDestroy(hEvent)", reinterpret_cast<void*>(zeEventDestroy), reinterpret_cast<void*>(traced_zeEventDestroy)},
-    {"zeEventGetCounterBasedFlags", "zeEventGetCounterBasedFlags(hEvent, pFlags)", reinterpret_cast<void*>(zeEventGetCounterBasedFlags), reinterpret_cast<void*>(traced_zeEventGetCounterBasedFlags)},
-    {"zeEventGetEventPool", "zeEventGetEventPool(hEvent, phEventPool)", reinterpret_cast<void*>(zeEventGetEventPool), reinterpret_cast<void*>(traced_zeEventGetEventPool)},
-    {"zeEventGetSignalScope", "zeEventGetSignalScope(hEvent, pSignalScope)", reinterpret_cast<void*>(zeEventGetSignalScope), reinterpret_cast<void*>(traced_zeEventGetSignalScope)},
-    {"zeEventGetWaitScope", "zeEventGetWaitScope(hEvent, pWaitScope)", reinterpret_cast<void*>(zeEventGetWaitScope), reinterpret_cast<void*>(traced_zeEventGetWaitScope)},
-    {"zeEventHostReset", "zeEventHostReset(hEvent)", reinterpret_cast<void*>(zeEventHostReset), reinterpret_cast<void*>(traced_zeEventHostReset)},
-    {"zeEventHostSignal", "zeEventHostSignal(hEvent)", reinterpret_cast<void*>(zeEventHostSignal), reinterpret_cast<void*>(traced_zeEventHostSignal)},
-    {"zeEventHostSynchronize", "zeEventHostSynchronize(hEvent, timeout)", reinterpret_cast<void*>(zeEventHostSynchronize), reinterpret_cast<void*>(traced_zeEventHostSynchronize)},
-    {"zeEventPoolCloseIpcHandle", "zeEventPoolCloseIpcHandle(hEventPool)", reinterpret_cast<void*>(zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolCloseIpcHandle)},
-    {"zeEventPoolCreate", "zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool)", reinterpret_cast<void*>(zeEventPoolCreate), reinterpret_cast<void*>(traced_zeEventPoolCreate)},
-    {"zeEventPoolDestroy", "zeEventPoolDestroy(hEventPool)", reinterpret_cast<void*>(zeEventPoolDestroy), reinterpret_cast<void*>(traced_zeEventPoolDestroy)},
-    {"zeEventPoolGetContextHandle", "zeEventPoolGetContextHandle(hEventPool, phContext)", reinterpret_cast<void*>(zeEventPoolGetContextHandle), reinterpret_cast<void*>(traced_zeEventPoolGetContextHandle)},
-    {"zeEventPoolGetFlags", "zeEventPoolGetFlags(hEventPool, pFlags)", reinterpret_cast<void*>(zeEventPoolGetFlags), reinterpret_cast<void*>(traced_zeEventPoolGetFlags)},
-    {"zeEventPoolGetIpcHandle", "zeEventPoolGetIpcHandle(hEventPool, phIpc)", reinterpret_cast<void*>(zeEventPoolGetIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolGetIpcHandle)},
-    {"zeEventPoolOpenIpcHandle", "zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool)", reinterpret_cast<void*>(zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolOpenIpcHandle)},
-    {"zeEventPoolPutIpcHandle", "zeEventPoolPutIpcHandle(hContext, hIpc)", reinterpret_cast<void*>(zeEventPoolPutIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolPutIpcHandle)},
-    {"zeEventQueryKernelTimestamp", "zeEventQueryKernelTimestamp(hEvent, dstptr)", reinterpret_cast<void*>(zeEventQueryKernelTimestamp), reinterpret_cast<void*>(traced_zeEventQueryKernelTimestamp)},
-    {"zeEventQueryKernelTimestampsExt", "zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults)", reinterpret_cast<void*>(zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(traced_zeEventQueryKernelTimestampsExt)},
-    {"zeEventQueryStatus", "zeEventQueryStatus(hEvent)", reinterpret_cast<void*>(zeEventQueryStatus), reinterpret_cast<void*>(traced_zeEventQueryStatus)},
-    {"zeEventQueryTimestampsExp", "zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps)", reinterpret_cast<void*>(zeEventQueryTimestampsExp), reinterpret_cast<void*>(traced_zeEventQueryTimestampsExp)},
-    {"zeExecutableGraphDestroyExt", "zeExecutableGraphDestroyExt(hGraph)", reinterpret_cast<void*>(zeExecutableGraphDestroyExt), reinterpret_cast<void*>(traced_zeExecutableGraphDestroyExt)},
-    {"zeExecutableGraphGetSourceGraphExt", "zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph)", reinterpret_cast<void*>(zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(traced_zeExecutableGraphGetSourceGraphExt)},
-    {"zeFabricEdgeGetExp", "zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges)", reinterpret_cast<void*>(zeFabricEdgeGetExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetExp)},
-    {"zeFabricEdgeGetPropertiesExp", "zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties)", reinterpret_cast<void*>(zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetPropertiesExp)},
-    {"zeFabricEdgeGetVerticesExp", "zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB)", reinterpret_cast<void*>(zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetVerticesExp)},
-    {"zeFabricVertexGetDeviceExp", "zeFabricVertexGetDeviceExp(hVertex, phDevice)", reinterpret_cast<void*>(zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(traced_zeFabricVertexGetDeviceExp)},
-    {"zeFabricVertexGetExp", "zeFabricVertexGetExp(hDriver, pCount, phVertices)", reinterpret_cast<void*>(zeFabricVertexGetExp), reinterpret_cast<void*>(traced_zeFabricVertexGetExp)},
-    {"zeFabricVertexGetPropertiesExp", "zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties)", reinterpret_cast<void*>(zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(traced_zeFabricVertexGetPropertiesExp)},
-    {"zeFabricVertexGetSubVerticesExp", "zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices)", reinterpret_cast<void*>(zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(traced_zeFabricVertexGetSubVerticesExp)},
-    {"zeFenceCreate", "zeFenceCreate(hCommandQueue, desc, phFence)", reinterpret_cast<void*>(zeFenceCreate), reinterpret_cast<void*>(traced_zeFenceCreate)},
-    {"zeFenceDestroy", "zeFenceDestroy(hFence)", reinterpret_cast<void*>(zeFenceDestroy), reinterpret_cast<void*>(traced_zeFenceDestroy)},
-    {"zeFenceHostSynchronize", "zeFenceHostSynchronize(hFence, timeout)", reinterpret_cast<void*>(zeFenceHostSynchronize), reinterpret_cast<void*>(traced_zeFenceHostSynchronize)},
-    {"zeFenceQueryStatus", "zeFenceQueryStatus(hFence)", reinterpret_cast<void*>(zeFenceQueryStatus), reinterpret_cast<void*>(traced_zeFenceQueryStatus)},
-    {"zeFenceReset", "zeFenceReset(hFence)", reinterpret_cast<void*>(zeFenceReset), reinterpret_cast<void*>(traced_zeFenceReset)},
-    {"zeGraphCreateExt", "zeGraphCreateExt(hContext, pNext, phGraph)", reinterpret_cast<void*>(zeGraphCreateExt), reinterpret_cast<void*>(traced_zeGraphCreateExt)},
-    {"zeGraphDestroyExt", "zeGraphDestroyExt(hGraph)", reinterpret_cast<void*>(zeGraphDestroyExt), reinterpret_cast<void*>(traced_zeGraphDestroyExt)},
-    {"zeGraphDumpContentsExt", "zeGraphDumpContentsExt(hGraph, filePath, pNext)", reinterpret_cast<void*>(zeGraphDumpContentsExt), reinterpret_cast<void*>(traced_zeGraphDumpContentsExt)},
-    {"zeGraphGetPrimaryCommandListExt", "zeGraphGetPrimaryCommandListExt(hGraph, phCommandList)", reinterpret_cast<void*>(zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(traced_zeGraphGetPrimaryCommandListExt)},
-    {"zeGraphInstantiateExt", "zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph)", reinterpret_cast<void*>(zeGraphInstantiateExt), reinterpret_cast<void*>(traced_zeGraphInstantiateExt)},
-    {"zeGraphIsEmptyExt", "zeGraphIsEmptyExt(hGraph)", reinterpret_cast<void*>(zeGraphIsEmptyExt), reinterpret_cast<void*>(traced_zeGraphIsEmptyExt)},
-    {"zeGraphSetDestructionCallbackExt", "zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext)", reinterpret_cast<void*>(zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(traced_zeGraphSetDestructionCallbackExt)},
-    {"zeImageCreate", "zeImageCreate(hContext, hDevice, desc, phImage)", reinterpret_cast<void*>(zeImageCreate), reinterpret_cast<void*>(traced_zeImageCreate)},
-    {"zeImageDestroy", "zeImageDestroy(hImage)", reinterpret_cast<void*>(zeImageDestroy), reinterpret_cast<void*>(traced_zeImageDestroy)},
-    {"zeImageGetAllocPropertiesExt", "zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties)", reinterpret_cast<void*>(zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(traced_zeImageGetAllocPropertiesExt)},
-    {"zeImageGetDeviceOffsetExp", "zeImageGetDeviceOffsetExp(hImage, pDeviceOffset)", reinterpret_cast<void*>(zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(traced_zeImageGetDeviceOffsetExp)},
-    {"zeImageGetMemoryPropertiesExp", "zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties)", reinterpret_cast<void*>(zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(traced_zeImageGetMemoryPropertiesExp)},
-    {"zeImageGetProperties", "zeImageGetProperties(hDevice, desc, pImageProperties)", reinterpret_cast<void*>(zeImageGetProperties), reinterpret_cast<void*>(traced_zeImageGetProperties)},
-    {"zeImageViewCreateExp", "zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView)", reinterpret_cast<void*>(zeImageViewCreateExp), reinterpret_cast<void*>(traced_zeImageViewCreateExp)},
-    {"zeImageViewCreateExt", "zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView)", reinterpret_cast<void*>(zeImageViewCreateExt), reinterpret_cast<void*>(traced_zeImageViewCreateExt)},
-    {"zeInit", "zeInit(flags)", reinterpret_cast<void*>(zeInit), reinterpret_cast<void*>(traced_zeInit)},
-    {"zeInitDrivers", "zeInitDrivers(pCount, phDrivers, desc)", reinterpret_cast<void*>(zeInitDrivers), reinterpret_cast<void*>(traced_zeInitDrivers)},
-    {"zeKernelCreate", "zeKernelCreate(hModule, desc, phKernel)", reinterpret_cast<void*>(zeKernelCreate), reinterpret_cast<void*>(traced_zeKernelCreate)},
-    {"zeKernelDestroy", "zeKernelDestroy(hKernel)", reinterpret_cast<void*>(zeKernelDestroy), reinterpret_cast<void*>(traced_zeKernelDestroy)},
-    {"zeKernelGetAllocationPropertiesExp", "zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties)", reinterpret_cast<void*>(zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(traced_zeKernelGetAllocationPropertiesExp)},
-    {"zeKernelGetBinaryExp", "zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary)", reinterpret_cast<void*>(zeKernelGetBinaryExp), reinterpret_cast<void*>(traced_zeKernelGetBinaryExp)},
-    {"zeKernelGetIndirectAccess", "zeKernelGetIndirectAccess(hKernel, pFlags)", reinterpret_cast<void*>(zeKernelGetIndirectAccess), reinterpret_cast<void*>(traced_zeKernelGetIndirectAccess)},
-    {"zeKernelGetName", "zeKernelGetName(hKernel, pSize, pName)", reinterpret_cast<void*>(zeKernelGetName), reinterpret_cast<void*>(traced_zeKernelGetName)},
-    {"zeKernelGetProperties", "zeKernelGetProperties(hKernel, pKernelProperties)", reinterpret_cast<void*>(zeKernelGetProperties), reinterpret_cast<void*>(traced_zeKernelGetProperties)},
-    {"zeKernelGetSourceAttributes", "zeKernelGetSourceAttributes(hKernel, pSize, pString)", reinterpret_cast<void*>(zeKernelGetSourceAttributes), reinterpret_cast<void*>(traced_zeKernelGetSourceAttributes)},
-    {"zeKernelSchedulingHintExp", "zeKernelSchedulingHintExp(hKernel, pHint)", reinterpret_cast<void*>(zeKernelSchedulingHintExp), reinterpret_cast<void*>(traced_zeKernelSchedulingHintExp)},
-    {"zeKernelSetArgumentValue", "zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue)", reinterpret_cast<void*>(zeKernelSetArgumentValue), reinterpret_cast<void*>(traced_zeKernelSetArgumentValue)},
-    {"zeKernelSetCacheConfig", "zeKernelSetCacheConfig(hKernel, flags)", reinterpret_cast<void*>(zeKernelSetCacheConfig), reinterpret_cast<void*>(traced_zeKernelSetCacheConfig)},
-    {"zeKernelSetGlobalOffsetExp", "zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ)", reinterpret_cast<void*>(zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(traced_zeKernelSetGlobalOffsetExp)},
-    {"zeKernelSetGroupSize", "zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ)", reinterpret_cast<void*>(zeKernelSetGroupSize), reinterpret_cast<void*>(traced_zeKernelSetGroupSize)},
-    {"zeKernelSetIndirectAccess", "zeKernelSetIndirectAccess(hKernel, flags)", reinterpret_cast<void*>(zeKernelSetIndirectAccess), reinterpret_cast<void*>(traced_zeKernelSetIndirectAccess)},
-    {"zeKernelSuggestGroupSize", "zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ)", reinterpret_cast<void*>(zeKernelSuggestGroupSize), reinterpret_cast<void*>(traced_zeKernelSuggestGroupSize)},
-    {"zeKernelSuggestMaxCooperativeGroupCount", "zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount)", reinterpret_cast<void*>(zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(traced_zeKernelSuggestMaxCooperativeGroupCount)},
-    {"zeMemAllocDevice", "zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr)", reinterpret_cast<void*>(zeMemAllocDevice), reinterpret_cast<void*>(traced_zeMemAllocDevice)},
-    {"zeMemAllocHost", "zeMemAllocHost(hContext, host_desc, size, alignment, pptr)", reinterpret_cast<void*>(zeMemAllocHost), reinterpret_cast<void*>(traced_zeMemAllocHost)},
-    {"zeMemAllocShared", "zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr)", reinterpret_cast<void*>(zeMemAllocShared), reinterpret_cast<void*>(traced_zeMemAllocShared)},
-    {"zeMemCloseIpcHandle", "zeMemCloseIpcHandle(hContext, ptr)", reinterpret_cast<void*>(zeMemCloseIpcHandle), reinterpret_cast<void*>(traced_zeMemCloseIpcHandle)},
-    {"zeMemFree", "zeMemFree(hContext, ptr)", reinterpret_cast<void*>(zeMemFree), reinterpret_cast<void*>(traced_zeMemFree)},
-    {"zeMemFreeExt", "zeMemFreeExt(hContext, pMemFreeDesc, ptr)", reinterpret_cast<void*>(zeMemFreeExt), reinterpret_cast<void*>(traced_zeMemFreeExt)},
-    {"zeMemGetAddressRange", "zeMemGetAddressRange(hContext, ptr, pBase, pSize)", reinterpret_cast<void*>(zeMemGetAddressRange), reinterpret_cast<void*>(traced_zeMemGetAddressRange)},
-    {"zeMemGetAllocProperties", "zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice)", reinterpret_cast<void*>(zeMemGetAllocProperties), reinterpret_cast<void*>(traced_zeMemGetAllocProperties)},
-    {"zeMemGetAtomicAccessAttributeExp", "zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr)", reinterpret_cast<void*>(zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(traced_zeMemGetAtomicAccessAttributeExp)},
-    {"zeMemGetFileDescriptorFromIpcHandleExp", "zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle)", reinterpret_cast<void*>(zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(traced_zeMemGetFileDescriptorFromIpcHandleExp)},
-    {"zeMemGetIpcHandle", "zeMemGetIpcHandle(hContext, ptr, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandle), reinterpret_cast<void*>(traced_zeMemGetIpcHandle)},
-    {"zeMemGetIpcHandleFromFileDescriptorExp", "zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(traced_zeMemGetIpcHandleFromFileDescriptorExp)},
-    {"zeMemGetIpcHandleWithProperties", "zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(traced_zeMemGetIpcHandleWithProperties)},
-    {"zeMemGetPitchFor2dImage", "zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch)", reinterpret_cast<void*>(zeMemGetPitchFor2dImage), reinterpret_cast<void*>(traced_zeMemGetPitchFor2dImage)},
-    {"zeMemOpenIpcHandle", "zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr)", reinterpret_cast<void*>(zeMemOpenIpcHandle), reinterpret_cast<void*>(traced_zeMemOpenIpcHandle)},
-    {"zeMemPutIpcHandle", "zeMemPutIpcHandle(hContext, handle)", reinterpret_cast<void*>(zeMemPutIpcHandle), reinterpret_cast<void*>(traced_zeMemPutIpcHandle)},
-    {"zeMemSetAtomicAccessAttributeExp", "zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr)", reinterpret_cast<void*>(zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(traced_zeMemSetAtomicAccessAttributeExp)},
-    {"zeModuleBuildLogDestroy", "zeModuleBuildLogDestroy(hModuleBuildLog)", reinterpret_cast<void*>(zeModuleBuildLogDestroy), reinterpret_cast<void*>(traced_zeModuleBuildLogDestroy)},
-    {"zeModuleBuildLogGetString", "zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog)", reinterpret_cast<void*>(zeModuleBuildLogGetString), reinterpret_cast<void*>(traced_zeModuleBuildLogGetString)},
-    {"zeModuleCreate", "zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog)", reinterpret_cast<void*>(zeModuleCreate), reinterpret_cast<void*>(traced_zeModuleCreate)},
-    {"zeModuleDestroy", "zeModuleDestroy(hModule)", reinterpret_cast<void*>(zeModuleDestroy), reinterpret_cast<void*>(traced_zeModuleDestroy)},
-    {"zeModuleDynamicLink", "zeModuleDynamicLink(numModules, phModules, phLinkLog)", reinterpret_cast<void*>(zeModuleDynamicLink), reinterpret_cast<void*>(traced_zeModuleDynamicLink)},
-    {"zeModuleGetFunctionPointer", "zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction)", reinterpret_cast<void*>(zeModuleGetFunctionPointer), reinterpret_cast<void*>(traced_zeModuleGetFunctionPointer)},
-    {"zeModuleGetGlobalPointer", "zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr)", reinterpret_cast<void*>(zeModuleGetGlobalPointer), reinterpret_cast<void*>(traced_zeModuleGetGlobalPointer)},
-    {"zeModuleGetKernelNames", "zeModuleGetKernelNames(hModule, pCount, pNames)", reinterpret_cast<void*>(zeModuleGetKernelNames), reinterpret_cast<void*>(traced_zeModuleGetKernelNames)},
-    {"zeModuleGetNativeBinary", "zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary)", reinterpret_cast<void*>(zeModuleGetNativeBinary), reinterpret_cast<void*>(traced_zeModuleGetNativeBinary)},
-    {"zeModuleGetProperties", "zeModuleGetProperties(hModule, pModuleProperties)", reinterpret_cast<void*>(zeModuleGetProperties), reinterpret_cast<void*>(traced_zeModuleGetProperties)},
-    {"zeModuleInspectLinkageExt", "zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog)", reinterpret_cast<void*>(zeModuleInspectLinkageExt), reinterpret_cast<void*>(traced_zeModuleInspectLinkageExt)},
-    {"zePhysicalMemCreate", "zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory)", reinterpret_cast<void*>(zePhysicalMemCreate), reinterpret_cast<void*>(traced_zePhysicalMemCreate)},
-    {"zePhysicalMemDestroy", "zePhysicalMemDestroy(hContext, hPhysicalMemory)", reinterpret_cast<void*>(zePhysicalMemDestroy), reinterpret_cast<void*>(traced_zePhysicalMemDestroy)},
-    {"zePhysicalMemGetProperties", "zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties)", reinterpret_cast<void*>(zePhysicalMemGetProperties), reinterpret_cast<void*>(traced_zePhysicalMemGetProperties)},
-    {"zeRTASBuilderBuildExp", "zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes)", reinterpret_cast<void*>(zeRTASBuilderBuildExp), reinterpret_cast<void*>(traced_zeRTASBuilderBuildExp)},
-    {"zeRTASBuilderBuildExt", "zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes)", reinterpret_cast<void*>(zeRTASBuilderBuildExt), reinterpret_cast<void*>(traced_zeRTASBuilderBuildExt)},
-    {"zeRTASBuilderCommandListAppendCopyExt", "zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(traced_zeRTASBuilderCommandListAppendCopyExt)},
-    {"zeRTASBuilderCreateExp", "zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder)", reinterpret_cast<void*>(zeRTASBuilderCreateExp), reinterpret_cast<void*>(traced_zeRTASBuilderCreateExp)},
-    {"zeRTASBuilderCreateExt", "zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder)", reinterpret_cast<void*>(zeRTASBuilderCreateExt), reinterpret_cast<void*>(traced_zeRTASBuilderCreateExt)},
-    {"zeRTASBuilderDestroyExp", "zeRTASBuilderDestroyExp(hBuilder)", reinterpret_cast<void*>(zeRTASBuilderDestroyExp), reinterpret_cast<void*>(traced_zeRTASBuilderDestroyExp)},
-    {"zeRTASBuilderDestroyExt", "zeRTASBuilderDestroyExt(hBuilder)", reinterpret_cast<void*>(zeRTASBuilderDestroyExt), reinterpret_cast<void*>(traced_zeRTASBuilderDestroyExt)},
-    {"zeRTASBuilderGetBuildPropertiesExp", "zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties)", reinterpret_cast<void*>(zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(traced_zeRTASBuilderGetBuildPropertiesExp)},
-    {"zeRTASBuilderGetBuildPropertiesExt", "zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties)", reinterpret_cast<void*>(zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(traced_zeRTASBuilderGetBuildPropertiesExt)},
-    {"zeRTASParallelOperationCreateExp", "zeRTASParallelOperationCreateExp(hDriver, phParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationCreateExp)},
-    {"zeRTASParallelOperationCreateExt", "zeRTASParallelOperationCreateExt(hDriver, phParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationCreateExt)},
-    {"zeRTASParallelOperationDestroyExp", "zeRTASParallelOperationDestroyExp(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationDestroyExp)},
-    {"zeRTASParallelOperationDestroyExt", "zeRTASParallelOperationDestroyExt(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationDestroyExt)},
-    {"zeRTASParallelOperationGetPropertiesExp", "zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties)", reinterpret_cast<void*>(zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationGetPropertiesExp)},
-    {"zeRTASParallelOperationGetPropertiesExt", "zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties)", reinterpret_cast<void*>(zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationGetPropertiesExt)},
-    {"zeRTASParallelOperationJoinExp", "zeRTASParallelOperationJoinExp(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationJoinExp)},
-    {"zeRTASParallelOperationJoinExt", "zeRTASParallelOperationJoinExt(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationJoinExt)},
-    {"zeSamplerCreate", "zeSamplerCreate(hContext, hDevice, desc, phSampler)", reinterpret_cast<void*>(zeSamplerCreate), reinterpret_cast<void*>(traced_zeSamplerCreate)},
-    {"zeSamplerDestroy", "zeSamplerDestroy(hSampler)", reinterpret_cast<void*>(zeSamplerDestroy), reinterpret_cast<void*>(traced_zeSamplerDestroy)},
-    {"zeVirtualMemFree", "zeVirtualMemFree(hContext, ptr, size)", reinterpret_cast<void*>(zeVirtualMemFree), reinterpret_cast<void*>(traced_zeVirtualMemFree)},
-    {"zeVirtualMemGetAccessAttribute", "zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize)", reinterpret_cast<void*>(zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(traced_zeVirtualMemGetAccessAttribute)},
-    {"zeVirtualMemMap", "zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access)", reinterpret_cast<void*>(zeVirtualMemMap), reinterpret_cast<void*>(traced_zeVirtualMemMap)},
-    {"zeVirtualMemQueryPageSize", "zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize)", reinterpret_cast<void*>(zeVirtualMemQueryPageSize), reinterpret_cast<void*>(traced_zeVirtualMemQueryPageSize)},
-    {"zeVirtualMemReserve", "zeVirtualMemReserve(hContext, pStart, size, pptr)", reinterpret_cast<void*>(zeVirtualMemReserve), reinterpret_cast<void*>(traced_zeVirtualMemReserve)},
-    {"zeVirtualMemSetAccessAttribute", "zeVirtualMemSetAccessAttribute(hContext, ptr, size, access)", reinterpret_cast<void*>(zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(traced_zeVirtualMemSetAccessAttribute)},
-    {"zeVirtualMemUnmap", "zeVirtualMemUnmap(hContext, ptr, size)", reinterpret_cast<void*>(zeVirtualMemUnmap), reinterpret_cast<void*>(traced_zeVirtualMemUnmap)},
-    {"zerGetDefaultContext", "zerGetDefaultContext()", reinterpret_cast<void*>(zerGetDefaultContext), reinterpret_cast<void*>(traced_zerGetDefaultContext)},
-    {"zerGetLastErrorDescription", "zerGetLastErrorDescription(ppString)", reinterpret_cast<void*>(zerGetLastErrorDescription), reinterpret_cast<void*>(traced_zerGetLastErrorDescription)},
-    {"zerTranslateDeviceHandleToIdentifier", "zerTranslateDeviceHandleToIdentifier(hDevice)", reinterpret_cast<void*>(zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(traced_zerTranslateDeviceHandleToIdentifier)},
-    {"zerTranslateIdentifierToDeviceHandle", "zerTranslateIdentifierToDeviceHandle(identifier)", reinterpret_cast<void*>(zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(traced_zerTranslateIdentifierToDeviceHandle)},
-    {"zesDeviceEccAvailable", "zesDeviceEccAvailable(hDevice, pAvailable)", reinterpret_cast<void*>(zesDeviceEccAvailable), reinterpret_cast<void*>(traced_zesDeviceEccAvailable)},
-    {"zesDeviceEccConfigurable", "zesDeviceEccConfigurable(hDevice, pConfigurable)", reinterpret_cast<void*>(zesDeviceEccConfigurable), reinterpret_cast<void*>(traced_zesDeviceEccConfigurable)},
-    {"zesDeviceEnumActiveVFExp", "zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle)", reinterpret_cast<void*>(zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(traced_zesDeviceEnumActiveVFExp)},
-    {"zesDeviceEnumDiagnosticTestSuites", "zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics)", reinterpret_cast<void*>(zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(traced_zesDeviceEnumDiagnosticTestSuites)},
-    {"zesDeviceEnumEnabledVFExp", "zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle)", reinterpret_cast<void*>(zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(traced_zesDeviceEnumEnabledVFExp)},
-    {"zesDeviceEnumEngineGroups", "zesDeviceEnumEngineGroups(hDevice, pCount, phEngine)", reinterpret_cast<void*>(zesDeviceEnumEngineGroups), reinterpret_cast<void*>(traced_zesDeviceEnumEngineGroups)},
-    {"zesDeviceEnumFabricPorts", "zesDeviceEnumFabricPorts(hDevice, pCount, phPort)", reinterpret_cast<void*>(zesDeviceEnumFabricPorts), reinterpret_cast<void*>(traced_zesDeviceEnumFabricPorts)},
-    {"zesDeviceEnumFans", "zesDeviceEnumFans(hDevice, pCount, phFan)", reinterpret_cast<void*>(zesDeviceEnumFans), reinterpret_cast<void*>(traced_zesDeviceEnumFans)},
-    {"zesDeviceEnumFirmwares", "zesDeviceEnumFirmwares(hDevice, pCount, phFirmware)", reinterpret_cast<void*>(zesDeviceEnumFirmwares), reinterpret_cast<void*>(traced_zesDeviceEnumFirmwares)},
-    {"zesDeviceEnumFrequencyDomains", "zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency)", reinterpret_cast<void*>(zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(traced_zesDeviceEnumFrequencyDomains)},
-    {"zesDeviceEnumLeds", "zesDeviceEnumLeds(hDevice, pCount, phLed)", reinterpret_cast<void*>(zesDeviceEnumLeds), reinterpret_cast<void*>(traced_zesDeviceEnumLeds)},
-    {"zesDeviceEnumMemoryModules", "zesDeviceEnumMemoryModules(hDevice, pCount, phMemory)", reinterpret_cast<void*>(zesDeviceEnumMemoryModules), reinterpret_cast<void*>(traced_zesDeviceEnumMemoryModules)},
-    {"zesDeviceEnumOverclockDomains", "zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle)", reinterpret_cast<void*>(zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(traced_zesDeviceEnumOverclockDomains)},
-    {"zesDeviceEnumPerformanceFactorDomains", "zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf)", reinterpret_cast<void*>(zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(traced_zesDeviceEnumPerformanceFactorDomains)},
-    {"zesDeviceEnumPowerDomains", "zesDeviceEnumPowerDomains(hDevice, pCount, phPower)", reinterpret_cast<void*>(zesDeviceEnumPowerDomains), reinterpret_cast<void*>(traced_zesDeviceEnumPowerDomains)},
-    {"zesDeviceEnumPsus", "zesDeviceEnumPsus(hDevice, pCount, phPsu)", reinterpret_cast<void*>(zesDeviceEnumPsus), reinterpret_cast<void*>(traced_zesDeviceEnumPsus)},
-    {"zesDeviceEnumRasErrorSets", "zesDeviceEnumRasErrorSets(hDevice, pCount, phRas)", reinterpret_cast<void*>(zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(traced_zesDeviceEnumRasErrorSets)},
-    {"zesDeviceEnumSchedulers", "zesDeviceEnumSchedulers(hDevice, pCount, phScheduler)", reinterpret_cast<void*>(zesDeviceEnumSchedulers), reinterpret_cast<void*>(traced_zesDeviceEnumSchedulers)},
-    {"zesDeviceEnumStandbyDomains", "zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby)", reinterpret_cast<void*>(zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(traced_zesDeviceEnumStandbyDomains)},
-    {"zesDeviceEnumTemperatureSensors", "zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature)", reinterpret_cast<void*>(zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(traced_zesDeviceEnumTemperatureSensors)},
-    {"zesDeviceEventRegister", "zesDeviceEventRegister(hDevice, events)", reinterpret_cast<void*>(zesDeviceEventRegister), reinterpret_cast<void*>(traced_zesDeviceEventRegister)},
-    {"zesDeviceGet", "zesDeviceGet(hDriver, pCount, phDevices)", reinterpret_cast<void*>(zesDeviceGet), reinterpret_cast<void*>(traced_zesDeviceGet)},
-    {"zesDeviceGetCardPowerDomain", "zesDeviceGetCardPowerDomain(hDevice, phPower)", reinterpret_cast<void*>(zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(traced_zesDeviceGetCardPowerDomain)},
-    {"zesDeviceGetEccState", "zesDeviceGetEccState(hDevice, pState)", reinterpret_cast<void*>(zesDeviceGetEccState), reinterpret_cast<void*>(traced_zesDeviceGetEccState)},
-    {"zesDeviceGetOverclockControls", "zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls)", reinterpret_cast<void*>(zesDeviceGetOverclockControls), reinterpret_cast<void*>(traced_zesDeviceGetOverclockControls)},
-    {"zesDeviceGetOverclockDomains", "zesDeviceGetOverclockDomains(hDevice, pOverclockDomains)", reinterpret_cast<void*>(zesDeviceGetOverclockDomains), reinterpret_cast<void*>(traced_zesDeviceGetOverclockDomains)},
-    {"zesDeviceGetProperties", "zesDeviceGetProperties(hDevice, pProperties)", reinterpret_cast<void*>(zesDeviceGetProperties), reinterpret_cast<void*>(traced_zesDeviceGetProperties)},
-    {"zesDeviceGetState", "zesDeviceGetState(hDevice, pState)", reinterpret_cast<void*>(zesDeviceGetState), reinterpret_cast<void*>(traced_zesDeviceGetState)},
-    {"zesDeviceGetSubDevicePropertiesExp", "zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps)", reinterpret_cast<void*>(zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(traced_zesDeviceGetSubDevicePropertiesExp)},
-    {"zesDevicePciGetBars", "zesDevicePciGetBars(hDevice, pCount, pProperties)", reinterpret_cast<void*>(zesDevicePciGetBars), reinterpret_cast<void*>(traced_zesDevicePciGetBars)},
-    {"zesDevicePciGetProperties", "zesDevicePciGetProperties(hDevice, pProperties)", reinterpret_cast<void*>(zesDevicePciGetProperties), reinterpret_cast<void*>(traced_zesDevicePciGetProperties)},
-    {"zesDevicePciGetState", "zesDevicePciGetState(hDevice, pState)", reinterpret_cast<void*>(zesDevicePciGetState), reinterpret_cast<void*>(traced_zesDevicePciGetState)},
-    {"zesDevicePciGetStats", "zesDevicePciGetStats(hDevice, pStats)", reinterpret_cast<void*>(zesDevicePciGetStats), reinterpret_cast<void*>(traced_zesDevicePciGetStats)},
-    {"zesDevicePciLinkSpeedUpdateExt", "zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction)", reinterpret_cast<void*>(zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(traced_zesDevicePciLinkSpeedUpdateExt)},
-    {"zesDeviceProcessesGetState", "zesDeviceProcessesGetState(hDevice, pCount, pProcesses)", reinterpret_cast<void*>(zesDeviceProcessesGetState), reinterpret_cast<void*>(traced_zesDeviceProcessesGetState)},
-    {"zesDeviceReadOverclockState", "zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset)", reinterpret_cast<void*>(zesDeviceReadOverclockState), reinterpret_cast<void*>(traced_zesDeviceReadOverclockState)},
-    {"zesDeviceReset", "zesDeviceReset(hDevice, force)", reinterpret_cast<void*>(zesDeviceReset), reinterpret_cast<void*>(traced_zesDeviceReset)},
-    {"zesDeviceResetExt", "zesDeviceResetExt(hDevice, pProperties)", reinterpret_cast<void*>(zesDeviceResetExt), reinterpret_cast<void*>(traced_zesDeviceResetExt)},
-    {"zesDeviceResetOverclockSettings", "zesDeviceResetOverclockSettings(hDevice, onShippedState)", reinterpret_cast<void*>(zesDeviceResetOverclockSettings), reinterpret_cast<void*>(traced_zesDeviceResetOverclockSettings)},
-    {"zesDeviceSetEccState", "zesDeviceSetEccState(hDevice, newState, pState)", reinterpret_cast<void*>(zesDeviceSetEccState), reinterpret_cast<void*>(traced_zesDeviceSetEccState)},
-    {"zesDeviceSetOverclockWaiver", "zesDeviceSetOverclockWaiver(hDevice)", reinterpret_cast<void*>(zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(traced_zesDeviceSetOverclockWaiver)},
-    {"zesDiagnosticsGetProperties", "zesDiagnosticsGetProperties(hDiagnostics, pProperties)", reinterpret_cast<void*>(zesDiagnosticsGetProperties), reinterpret_cast<void*>(traced_zesDiagnosticsGetProperties)},
-    {"zesDiagnosticsGetTests", "zesDiagnosticsGetTests(hDiagnostics, pCount, pTests)", reinterpret_cast<void*>(zesDiagnosticsGetTests), reinterpret_cast<void*>(traced_zesDiagnosticsGetTests)},
-    {"zesDiagnosticsRunTests", "zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult)", reinterpret_cast<void*>(zesDiagnosticsRunTests), reinterpret_cast<void*>(traced_zesDiagnosticsRunTests)},
-    {"zesDriverEventListen", "zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents)", reinterpret_cast<void*>(zesDriverEventListen), reinterpret_cast<void*>(traced_zesDriverEventListen)},
-    {"zesDriverEventListenEx", "zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents)", reinterpret_cast<void*>(zesDriverEventListenEx), reinterpret_cast<void*>(traced_zesDriverEventListenEx)},
-    {"zesDriverGet", "zesDriverGet(pCount, phDrivers)", reinterpret_cast<void*>(zesDriverGet), reinterpret_cast<void*>(traced_zesDriverGet)},
-    {"zesDriverGetDeviceByUuidExp", "zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId)", reinterpret_cast<void*>(zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(traced_zesDriverGetDeviceByUuidExp)},
-    {"zesDriverGetExtensionFunctionAddress", "zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress)", reinterpret_cast<void*>(zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(traced_zesDriverGetExtensionFunctionAddress)},
-    {"zesDriverGetExtensionProperties", "zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties)", reinterpret_cast<void*>(zesDriverGetExtensionProperties), reinterpret_cast<void*>(traced_zesDriverGetExtensionProperties)},
-    {"zesEngineGetActivity", "zesEngineGetActivity(hEngine, pStats)", reinterpret_cast<void*>(zesEngineGetActivity), reinterpret_cast<void*>(traced_zesEngineGetActivity)},
-    {"zesEngineGetActivityExt", "zesEngineGetActivityExt(hEngine, pCount, pStats)", reinterpret_cast<void*>(zesEngineGetActivityExt), reinterpret_cast<void*>(traced_zesEngineGetActivityExt)},
-    {"zesEngineGetProperties", "zesEngineGetProperties(hEngine, pProperties)", reinterpret_cast<void*>(zesEngineGetProperties), reinterpret_cast<void*>(traced_zesEngineGetProperties)},
-    {"zesFabricPortGetConfig", "zesFabricPortGetConfig(hPort, pConfig)", reinterpret_cast<void*>(zesFabricPortGetConfig), reinterpret_cast<void*>(traced_zesFabricPortGetConfig)},
-    {"zesFabricPortGetFabricErrorCounters", "zesFabricPortGetFabricErrorCounters(hPort, pErrors)", reinterpret_cast<void*>(zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(traced_zesFabricPortGetFabricErrorCounters)},
-    {"zesFabricPortGetLinkType", "zesFabricPortGetLinkType(hPort, pLinkType)", reinterpret_cast<void*>(zesFabricPortGetLinkType), reinterpret_cast<void*>(traced_zesFabricPortGetLinkType)},
-    {"zesFabricPortGetMultiPortThroughput", "zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput)", reinterpret_cast<void*>(zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(traced_zesFabricPortGetMultiPortThroughput)},
-    {"zesFabricPortGetProperties", "zesFabricPortGetProperties(hPort, pProperties)", reinterpret_cast<void*>(zesFabricPortGetProperties), reinterpret_cast<void*>(traced_zesFabricPortGetProperties)},
-    {"zesFabricPortGetState", "zesFabricPortGetState(hPort, pState)", reinterpret_cast<void*>(zesFabricPortGetState), reinterpret_cast<void*>(traced_zesFabricPortGetState)},
-    {"zesFabricPortGetThroughput", "zesFabricPortGetThroughput(hPort, pThroughput)", reinterpret_cast<void*>(zesFabricPortGetThroughput), reinterpret_cast<void*>(traced_zesFabricPortGetThroughput)},
-    {"zesFabricPortSetConfig", "zesFabricPortSetConfig(hPort, pConfig)", reinterpret_cast<void*>(zesFabricPortSetConfig), reinterpret_cast<void*>(traced_zesFabricPortSetConfig)},
-    {"zesFanGetConfig", "zesFanGetConfig(hFan, pConfig)", reinterpret_cast<void*>(zesFanGetConfig), reinterpret_cast<void*>(traced_zesFanGetConfig)},
-    {"zesFanGetProperties", "zesFanGetProperties(hFan, pProperties)", reinterpret_cast<void*>(zesFanGetProperties), reinterpret_cast<void*>(traced_zesFanGetProperties)},
-    {"zesFanGetState", "zesFanGetState(hFan, units, pSpeed)", reinterpret_cast<void*>(zesFanGetState), reinterpret_cast<void*>(traced_zesFanGetState)},
-    {"zesFanSetDefaultMode", "zesFanSetDefaultMode(hFan)", reinterpret_cast<void*>(zesFanSetDefaultMode), reinterpret_cast<void*>(traced_zesFanSetDefaultMode)},
-    {"zesFanSetFixedSpeedMode", "zesFanSetFixedSpeedMode(hFan, speed)", reinterpret_cast<void*>(zesFanSetFixedSpeedMode), reinterpret_cast<void*>(traced_zesFanSetFixedSpeedMode)},
-    {"zesFanSetSpeedTableMode", "zesFanSetSpeedTableMode(hFan, speedTable)", reinterpret_cast<void*>(zesFanSetSpeedTableMode), reinterpret_cast<void*>(traced_zesFanSetSpeedTableMode)},
-    {"zesFirmwareFlash", "zesFirmwareFlash(hFirmware, pImage, size)", reinterpret_cast<void*>(zesFirmwareFlash), reinterpret_cast<void*>(traced_zesFirmwareFlash)},
-    {"zesFirmwareGetConsoleLogs", "zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog)", reinterpret_cast<void*>(zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(traced_zesFirmwareGetConsoleLogs)},
-    {"zesFirmwareGetFlashProgress", "zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent)", reinterpret_cast<void*>(zesFirmwareGetFlashProgress), reinterpret_cast<void*>(traced_zesFirmwareGetFlashProgress)},
-    {"zesFirmwareGetProperties", "zesFirmwareGetProperties(hFirmware, pProperties)", reinterpret_cast<void*>(zesFirmwareGetProperties), reinterpret_cast<void*>(traced_zesFirmwareGetProperties)},
-    {"zesFirmwareGetSecurityVersionExp", "zesFirmwareGetSecurityVersionExp(hFirmware, pVersion)", reinterpret_cast<void*>(zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(traced_zesFirmwareGetSecurityVersionExp)},
-    {"zesFirmwareSetSecurityVersionExp", "zesFirmwareSetSecurityVersionExp(hFirmware)", reinterpret_cast<void*>(zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(traced_zesFirmwareSetSecurityVersionExp)},
-    {"zesFrequencyGetAvailableClocks", "zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency)", reinterpret_cast<void*>(zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(traced_zesFrequencyGetAvailableClocks)},
-    {"zesFrequencyGetProperties", "zesFrequencyGetProperties(hFrequency, pProperties)", reinterpret_cast<void*>(zesFrequencyGetProperties), reinterpret_cast<void*>(traced_zesFrequencyGetProperties)},
-    {"zesFrequencyGetRange", "zesFrequencyGetRange(hFrequency, pLimits)", reinterpret_cast<void*>(zesFrequencyGetRange), reinterpret_cast<void*>(traced_zesFrequencyGetRange)},
-    {"zesFrequencyGetState", "zesFrequencyGetState(hFrequency, pState)", reinterpret_cast<void*>(zesFrequencyGetState), reinterpret_cast<void*>(traced_zesFrequencyGetState)},
-    {"zesFrequencyGetThrottleTime", "zesFrequencyGetThrottleTime(hFrequency, pThrottleTime)", reinterpret_cast<void*>(zesFrequencyGetThrottleTime), reinterpret_cast<void*>(traced_zesFrequencyGetThrottleTime)},
-    {"zesFrequencyOcGetCapabilities", "zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities)", reinterpret_cast<void*>(zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(traced_zesFrequencyOcGetCapabilities)},
-    {"zesFrequencyOcGetFrequencyTarget", "zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency)", reinterpret_cast<void*>(zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(traced_zesFrequencyOcGetFrequencyTarget)},
-    {"zesFrequencyOcGetIccMax", "zesFrequencyOcGetIccMax(hFrequency, pOcIccMax)", reinterpret_cast<void*>(zesFrequencyOcGetIccMax), reinterpret_cast<void*>(traced_zesFrequencyOcGetIccMax)},
-    {"zesFrequencyOcGetMode", "zesFrequencyOcGetMode(hFrequency, pCurrentOcMode)", reinterpret_cast<void*>(zesFrequencyOcGetMode), reinterpret_cast<void*>(traced_zesFrequencyOcGetMode)},
-    {"zesFrequencyOcGetTjMax", "zesFrequencyOcGetTjMax(hFrequency, pOcTjMax)", reinterpret_cast<void*>(zesFrequencyOcGetTjMax), reinterpret_cast<void*>(traced_zesFrequencyOcGetTjMax)},
-    {"zesFrequencyOcGetVoltageTarget", "zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset)", reinterpret_cast<void*>(zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(traced_zesFrequencyOcGetVoltageTarget)},
-    {"zesFrequencyOcSetFrequencyTarget", "zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency)", reinterpret_cast<void*>(zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(traced_zesFrequencyOcSetFrequencyTarget)},
-    {"zesFrequencyOcSetIccMax", "zesFrequencyOcSetIccMax(hFrequency, ocIccMax)", reinterpret_cast<void*>(zesFrequencyOcSetIccMax), reinterpret_cast<void*>(traced_zesFrequencyOcSetIccMax)},
-    {"zesFrequencyOcSetMode", "zesFrequencyOcSetMode(hFrequency, CurrentOcMode)", reinterpret_cast<void*>(zesFrequencyOcSetMode), reinterpret_cast<void*>(traced_zesFrequencyOcSetMode)},
-    {"zesFrequencyOcSetTjMax", "zesFrequencyOcSetTjMax(hFrequency, ocTjMax)", reinterpret_cast<void*>(zesFrequencyOcSetTjMax), reinterpret_cast<void*>(traced_zesFrequencyOcSetTjMax)},
-    {"zesFrequencyOcSetVoltageTarget", "zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset)", reinterpret_cast<void*>(zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(traced_zesFrequencyOcSetVoltageTarget)},
-    {"zesFrequencySetRange", "zesFrequencySetRange(hFrequency, pLimits)", reinterpret_cast<void*>(zesFrequencySetRange), reinterpret_cast<void*>(traced_zesFrequencySetRange)},
-    {"zesInit", "zesInit(flags)", reinterpret_cast<void*>(zesInit), reinterpret_cast<void*>(traced_zesInit)},
-    {"zesLedGetProperties", "zesLedGetProperties(hLed, pProperties)", reinterpret_cast<void*>(zesLedGetProperties), reinterpret_cast<void*>(traced_zesLedGetProperties)},
-    {"zesLedGetState", "zesLedGetState(hLed, pState)", reinterpret_cast<void*>(zesLedGetState), reinterpret_cast<void*>(traced_zesLedGetState)},
-    {"zesLedSetColor", "zesLedSetColor(hLed, pColor)", reinterpret_cast<void*>(zesLedSetColor), reinterpret_cast<void*>(traced_zesLedSetColor)},
-    {"zesLedSetState", "zesLedSetState(hLed, enable)", reinterpret_cast<void*>(zesLedSetState), reinterpret_cast<void*>(traced_zesLedSetState)},
-    {"zesMemoryGetBandwidth", "zesMemoryGetBandwidth(hMemory, pBandwidth)", reinterpret_cast<void*>(zesMemoryGetBandwidth), reinterpret_cast<void*>(traced_zesMemoryGetBandwidth)},
-    {"zesMemoryGetProperties", "zesMemoryGetProperties(hMemory, pProperties)", reinterpret_cast<void*>(zesMemoryGetProperties), reinterpret_cast<void*>(traced_zesMemoryGetProperties)},
-    {"zesMemoryGetState", "zesMemoryGetState(hMemory, pState)", reinterpret_cast<void*>(zesMemoryGetState), reinterpret_cast<void*>(traced_zesMemoryGetState)},
-    {"zesOverclockGetControlCurrentValue", "zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue)", reinterpret_cast<void*>(zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(traced_zesOverclockGetControlCurrentValue)},
-    {"zesOverclockGetControlPendingValue", "zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue)", reinterpret_cast<void*>(zesOverclockGetControlPendingValue), reinterpret_cast<void*>(traced_zesOverclockGetControlPendingValue)},
-    {"zesOverclockGetControlState", "zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction)", reinterpret_cast<void*>(zesOverclockGetControlState), reinterpret_cast<void*>(traced_zesOverclockGetControlState)},
-    {"zesOverclockGetDomainControlProperties", "zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties)", reinterpret_cast<void*>(zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainControlProperties)},
-    {"zesOverclockGetDomainProperties", "zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties)", reinterpret_cast<void*>(zesOverclockGetDomainProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainProperties)},
-    {"zesOverclockGetDomainVFProperties", "zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties)", reinterpret_cast<void*>(zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainVFProperties)},
-    {"zesOverclockGetVFPointValues", "zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue)", reinterpret_cast<void*>(zesOverclockGetVFPointValues), reinterpret_cast<void*>(traced_zesOverclockGetVFPointValues)},
-    {"zesOverclockSetControlUserValue", "zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction)", reinterpret_cast<void*>(zesOverclockSetControlUserValue), reinterpret_cast<void*>(traced_zesOverclockSetControlUserValue)},
-    {"zesOverclockSetVFPointValues", "zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue)", reinterpret_cast<void*>(zesOverclockSetVFPointValues), reinterpret_cast<void*>(traced_zesOverclockSetVFPointValues)},
-    {"zesPerformanceFactorGetConfig", "zesPerformanceFactorGetConfig(hPerf, pFactor)", reinterpret_cast<void*>(zesPerformanceFactorGetConfig), reinterpret_cast<void*>(traced_zesPerformanceFactorGetConfig)},
-    {"zesPerformanceFactorGetProperties", "zesPerformanceFactorGetProperties(hPerf, pProperties)", reinterpret_cast<void*>(zesPerformanceFactorGetProperties), reinterpret_cast<void*>(traced_zesPerformanceFactorGetProperties)},
-    {"zesPerformanceFactorSetConfig", "zesPerformanceFactorSetConfig(hPerf, factor)", reinterpret_cast<void*>(zesPerformanceFactorSetConfig), reinterpret_cast<void*>(traced_zesPerformanceFactorSetConfig)},
-    {"zesPowerGetEnergyCounter", "zesPowerGetEnergyCounter(hPower, pEnergy)", reinterpret_cast<void*>(zesPowerGetEnergyCounter), reinterpret_cast<void*>(traced_zesPowerGetEnergyCounter)},
-    {"zesPowerGetEnergyThreshold", "zesPowerGetEnergyThreshold(hPower, pThreshold)", reinterpret_cast<void*>(zesPowerGetEnergyThreshold), reinterpret_cast<void*>(traced_zesPowerGetEnergyThreshold)},
-    {"zesPowerGetLimits", "zesPowerGetLimits(hPower, pSustained, pBurst, pPeak)", reinterpret_cast<void*>(zesPowerGetLimits), reinterpret_cast<void*>(traced_zesPowerGetLimits)},
-    {"zesPowerGetLimitsExt", "zesPowerGetLimitsExt(hPower, pCount, pSustained)", reinterpret_cast<void*>(zesPowerGetLimitsExt), reinterpret_cast<void*>(traced_zesPowerGetLimitsExt)},
-    {"zesPowerGetLimitsExt2", "zesPowerGetLimitsExt2(hPower, pLimit)", reinterpret_cast<void*>(zesPowerGetLimitsExt2), reinterpret_cast<void*>(traced_zesPowerGetLimitsExt2)},
-    {"zesPowerGetProperties", "zesPowerGetProperties(hPower, pProperties)", reinterpret_cast<void*>(zesPowerGetProperties), reinterpret_cast<void*>(traced_zesPowerGetProperties)},
-    {"zesPowerGetUsage", "zesPowerGetUsage(hPower, pInstantPower, pAveragePower)", reinterpret_cast<void*>(zesPowerGetUsage), reinterpret_cast<void*>(traced_zesPowerGetUsage)},
-    {"zesPowerSetEnergyThreshold", "zesPowerSetEnergyThreshold(hPower, threshold)", reinterpret_cast<void*>(zesPowerSetEnergyThreshold), reinterpret_cast<void*>(traced_zesPowerSetEnergyThreshold)},
-    {"zesPowerSetLimits", "zesPowerSetLimits(hPower, pSustained, pBurst, pPeak)", reinterpret_cast<void*>(zesPowerSetLimits), reinterpret_cast<void*>(traced_zesPowerSetLimits)},
-    {"zesPowerSetLimitsExt", "zesPowerSetLimitsExt(hPower, pCount, pSustained)", reinterpret_cast<void*>(zesPowerSetLimitsExt), reinterpret_cast<void*>(traced_zesPowerSetLimitsExt)},
-    {"zesPowerSetLimitsExt2", "zesPowerSetLimitsExt2(hPower, limit)", reinterpret_cast<void*>(zesPowerSetLimitsExt2), reinterpret_cast<void*>(traced_zesPowerSetLimitsExt2)},
-    {"zesPsuGetProperties", "zesPsuGetProperties(hPsu, pProperties)", reinterpret_cast<void*>(zesPsuGetProperties), reinterpret_cast<void*>(traced_zesPsuGetProperties)},
-    {"zesPsuGetState", "zesPsuGetState(hPsu, pState)", reinterpret_cast<void*>(zesPsuGetState), reinterpret_cast<void*>(traced_zesPsuGetState)},
-    {"zesRasClearStateExp", "zesRasClearStateExp(hRas, category)", reinterpret_cast<void*>(zesRasClearStateExp), reinterpret_cast<void*>(traced_zesRasClearStateExp)},
-    {"zesRasGetConfig", "zesRasGetConfig(hRas, pConfig)", reinterpret_cast<void*>(zesRasGetConfig), reinterpret_cast<void*>(traced_zesRasGetConfig)},
-    {"zesRasGetConfigExp", "zesRasGetConfigExp(hRas, count, pConfig)", reinterpret_cast<void*>(zesRasGetConfigExp), reinterpret_cast<void*>(traced_zesRasGetConfigExp)},
-    {"zesRasGetProperties", "zesRasGetProperties(hRas, pProperties)", reinterpret_cast<void*>(zesRasGetProperties), reinterpret_cast<void*>(traced_zesRasGetProperties)},
-    {"zesRasGetState", "zesRasGetState(hRas, clear, pState)", reinterpret_cast<void*>(zesRasGetState), reinterpret_cast<void*>(traced_zesRasGetState)},
-    {"zesRasGetStateExp", "zesRasGetStateExp(hRas, pCount, pState)", reinterpret_cast<void*>(zesRasGetStateExp), reinterpret_cast<void*>(traced_zesRasGetStateExp)},
-    {"zesRasGetStateExp2", "zesRasGetStateExp2(hRas, count, pCategories, pState)", reinterpret_cast<void*>(zesRasGetStateExp2), reinterpret_cast<void*>(traced_zesRasGetStateExp2)},
-    {"zesRasGetSupportedCategoriesExp", "zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories)", reinterpret_cast<void*>(zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(traced_zesRasGetSupportedCategoriesExp)},
-    {"zesRasSetConfig", "zesRasSetConfig(hRas, pConfig)", reinterpret_cast<void*>(zesRasSetConfig), reinterpret_cast<void*>(traced_zesRasSetConfig)},
-    {"zesRasSetConfigExp", "zesRasSetConfigExp(hRas, count, pConfig)", reinterpret_cast<void*>(zesRasSetConfigExp), reinterpret_cast<void*>(traced_zesRasSetConfigExp)},
-    {"zesSchedulerGetCurrentMode", "zesSchedulerGetCurrentMode(hScheduler, pMode)", reinterpret_cast<void*>(zesSchedulerGetCurrentMode), reinterpret_cast<void*>(traced_zesSchedulerGetCurrentMode)},
-    {"zesSchedulerGetProperties", "zesSchedulerGetProperties(hScheduler, pProperties)", reinterpret_cast<void*>(zesSchedulerGetProperties), reinterpret_cast<void*>(traced_zesSchedulerGetProperties)},
-    {"zesSchedulerGetTimeoutModeProperties", "zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig)", reinterpret_cast<void*>(zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(traced_zesSchedulerGetTimeoutModeProperties)},
-    {"zesSchedulerGetTimesliceModeProperties", "zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig)", reinterpret_cast<void*>(zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(traced_zesSchedulerGetTimesliceModeProperties)},
-    {"zesSchedulerSetComputeUnitDebugMode", "zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(traced_zesSchedulerSetComputeUnitDebugMode)},
-    {"zesSchedulerSetExclusiveMode", "zesSchedulerSetExclusiveMode(hScheduler, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(traced_zesSchedulerSetExclusiveMode)},
-    {"zesSchedulerSetTimeoutMode", "zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(traced_zesSchedulerSetTimeoutMode)},
-    {"zesSchedulerSetTimesliceMode", "zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(traced_zesSchedulerSetTimesliceMode)},
-    {"zesStandbyGetMode", "zesStandbyGetMode(hStandby, pMode)", reinterpret_cast<void*>(zesStandbyGetMode), reinterpret_cast<void*>(traced_zesStandbyGetMode)},
-    {"zesStandbyGetProperties", "zesStandbyGetProperties(hStandby, pProperties)", reinterpret_cast<void*>(zesStandbyGetProperties), reinterpret_cast<void*>(traced_zesStandbyGetProperties)},
-    {"zesStandbySetMode", "zesStandbySetMode(hStandby, mode)", reinterpret_cast<void*>(zesStandbySetMode), reinterpret_cast<void*>(traced_zesStandbySetMode)},
-    {"zesTemperatureGetConfig", "zesTemperatureGetConfig(hTemperature, pConfig)", reinterpret_cast<void*>(zesTemperatureGetConfig), reinterpret_cast<void*>(traced_zesTemperatureGetConfig)},
-    {"zesTemperatureGetProperties", "zesTemperatureGetProperties(hTemperature, pProperties)", reinterpret_cast<void*>(zesTemperatureGetProperties), reinterpret_cast<void*>(traced_zesTemperatureGetProperties)},
-    {"zesTemperatureGetState", "zesTemperatureGetState(hTemperature, pTemperature)", reinterpret_cast<void*>(zesTemperatureGetState), reinterpret_cast<void*>(traced_zesTemperatureGetState)},
-    {"zesTemperatureSetConfig", "zesTemperatureSetConfig(hTemperature, pConfig)", reinterpret_cast<void*>(zesTemperatureSetConfig), reinterpret_cast<void*>(traced_zesTemperatureSetConfig)},
-    {"zesVFManagementGetVFCapabilitiesExp", "zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability)", reinterpret_cast<void*>(zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFCapabilitiesExp)},
-    {"zesVFManagementGetVFCapabilitiesExp2", "zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability)", reinterpret_cast<void*>(zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFCapabilitiesExp2)},
-    {"zesVFManagementGetVFEngineUtilizationExp", "zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil)", reinterpret_cast<void*>(zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFEngineUtilizationExp)},
-    {"zesVFManagementGetVFEngineUtilizationExp2", "zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil)", reinterpret_cast<void*>(zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFEngineUtilizationExp2)},
-    {"zesVFManagementGetVFMemoryUtilizationExp", "zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil)", reinterpret_cast<void*>(zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFMemoryUtilizationExp)},
-    {"zesVFManagementGetVFMemoryUtilizationExp2", "zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil)", reinterpret_cast<void*>(zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFMemoryUtilizationExp2)},
-    {"zesVFManagementGetVFPropertiesExp", "zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties)", reinterpret_cast<void*>(zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFPropertiesExp)},
-    {"zesVFManagementSetVFTelemetryModeExp", "zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable)", reinterpret_cast<void*>(zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(traced_zesVFManagementSetVFTelemetryModeExp)},
-    {"zesVFManagementSetVFTelemetrySamplingIntervalExp", "zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval)", reinterpret_cast<void*>(zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(traced_zesVFManagementSetVFTelemetrySamplingIntervalExp)},
-    {"zetCommandListAppendMarkerExp", "zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value)", reinterpret_cast<void*>(zetCommandListAppendMarkerExp), reinterpret_cast<void*>(traced_zetCommandListAppendMarkerExp)},
-    {"zetCommandListAppendMetricMemoryBarrier", "zetCommandListAppendMetricMemoryBarrier(hCommandList)", reinterpret_cast<void*>(zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(traced_zetCommandListAppendMetricMemoryBarrier)},
-    {"zetCommandListAppendMetricQueryBegin", "zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery)", reinterpret_cast<void*>(zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(traced_zetCommandListAppendMetricQueryBegin)},
-    {"zetCommandListAppendMetricQueryEnd", "zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(traced_zetCommandListAppendMetricQueryEnd)},
-    {"zetCommandListAppendMetricStreamerMarker", "zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value)", reinterpret_cast<void*>(zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(traced_zetCommandListAppendMetricStreamerMarker)},
-    {"zetContextActivateMetricGroups", "zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups)", reinterpret_cast<void*>(zetContextActivateMetricGroups), reinterpret_cast<void*>(traced_zetContextActivateMetricGroups)},
-    {"zetDebugAcknowledgeEvent", "zetDebugAcknowledgeEvent(hDebug, event)", reinterpret_cast<void*>(zetDebugAcknowledgeEvent), reinterpret_cast<void*>(traced_zetDebugAcknowledgeEvent)},
-    {"zetDebugAttach", "zetDebugAttach(hDevice, config, phDebug)", reinterpret_cast<void*>(zetDebugAttach), reinterpret_cast<void*>(traced_zetDebugAttach)},
-    {"zetDebugDetach", "zetDebugDetach(hDebug)", reinterpret_cast<void*>(zetDebugDetach), reinterpret_cast<void*>(traced_zetDebugDetach)},
-    {"zetDebugGetRegisterSetProperties", "zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties)", reinterpret_cast<void*>(zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(traced_zetDebugGetRegisterSetProperties)},
-    {"zetDebugGetThreadRegisterSetProperties", "zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties)", reinterpret_cast<void*>(zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(traced_zetDebugGetThreadRegisterSetProperties)},
-    {"zetDebugInterrupt", "zetDebugInterrupt(hDebug, thread)", reinterpret_cast<void*>(zetDebugInterrupt), reinterpret_cast<void*>(traced_zetDebugInterrupt)},
-    {"zetDebugReadEvent", "zetDebugReadEvent(hDebug, timeout, event)", reinterpret_cast<void*>(zetDebugReadEvent), reinterpret_cast<void*>(traced_zetDebugReadEvent)},
-    {"zetDebugReadMemory", "zetDebugReadMemory(hDebug, thread, desc, size, buffer)", reinterpret_cast<void*>(zetDebugReadMemory), reinterpret_cast<void*>(traced_zetDebugReadMemory)},
-    {"zetDebugReadRegisters", "zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues)", reinterpret_cast<void*>(zetDebugReadRegisters), reinterpret_cast<void*>(traced_zetDebugReadRegisters)},
-    {"zetDebugResume", "zetDebugResume(hDebug, thread)", reinterpret_cast<void*>(zetDebugResume), reinterpret_cast<void*>(traced_zetDebugResume)},
-    {"zetDebugWriteMemory", "zetDebugWriteMemory(hDebug, thread, desc, size, buffer)", reinterpret_cast<void*>(zetDebugWriteMemory), reinterpret_cast<void*>(traced_zetDebugWriteMemory)},
-    {"zetDebugWriteRegisters", "zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues)", reinterpret_cast<void*>(zetDebugWriteRegisters), reinterpret_cast<void*>(traced_zetDebugWriteRegisters)},
-    {"zetDeviceCreateMetricGroupsFromMetricsExp", "zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup)", reinterpret_cast<void*>(zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(traced_zetDeviceCreateMetricGroupsFromMetricsExp)},
-    {"zetDeviceDisableMetricsExp", "zetDeviceDisableMetricsExp(hDevice)", reinterpret_cast<void*>(zetDeviceDisableMetricsExp), reinterpret_cast<void*>(traced_zetDeviceDisableMetricsExp)},
-    {"zetDeviceEnableMetricsExp", "zetDeviceEnableMetricsExp(hDevice)", reinterpret_cast<void*>(zetDeviceEnableMetricsExp), reinterpret_cast<void*>(traced_zetDeviceEnableMetricsExp)},
-    {"zetDeviceGetConcurrentMetricGroupsExp", "zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount)", reinterpret_cast<void*>(zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(traced_zetDeviceGetConcurrentMetricGroupsExp)},
-    {"zetDeviceGetDebugProperties", "zetDeviceGetDebugProperties(hDevice, pDebugProperties)", reinterpret_cast<void*>(zetDeviceGetDebugProperties), reinterpret_cast<void*>(traced_zetDeviceGetDebugProperties)},
-    {"zetKernelGetProfileInfo", "zetKernelGetProfileInfo(hKernel, pProfileProperties)", reinterpret_cast<void*>(zetKernelGetProfileInfo), reinterpret_cast<void*>(traced_zetKernelGetProfileInfo)},
-    {"zetMetricCreateFromProgrammableExp", "zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles)", reinterpret_cast<void*>(zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(traced_zetMetricCreateFromProgrammableExp)},
-    {"zetMetricCreateFromProgrammableExp2", "zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles)", reinterpret_cast<void*>(zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(traced_zetMetricCreateFromProgrammableExp2)},
-    {"zetMetricDecoderCreateExp", "zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder)", reinterpret_cast<void*>(zetMetricDecoderCreateExp), reinterpret_cast<void*>(traced_zetMetricDecoderCreateExp)},
-    {"zetMetricDecoderDestroyExp", "zetMetricDecoderDestroyExp(phMetricDecoder)", reinterpret_cast<void*>(zetMetricDecoderDestroyExp), reinterpret_cast<void*>(traced_zetMetricDecoderDestroyExp)},
-    {"zetMetricDecoderGetDecodableMetricsExp", "zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics)", reinterpret_cast<void*>(zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(traced_zetMetricDecoderGetDecodableMetricsExp)},
-    {"zetMetricDestroyExp", "zetMetricDestroyExp(hMetric)", reinterpret_cast<void*>(zetMetricDestroyExp), reinterpret_cast<void*>(traced_zetMetricDestroyExp)},
-    {"zetMetricGet", "zetMetricGet(hMetricGroup, pCount, phMetrics)", reinterpret_cast<void*>(zetMetricGet), reinterpret_cast<void*>(traced_zetMetricGet)},
-    {"zetMetricGetProperties", "zetMetricGetProperties(hMetric, pProperties)", reinterpret_cast<void*>(zetMetricGetProperties), reinterpret_cast<void*>(traced_zetMetricGetProperties)},
-    {"zetMetricGroupAddMetricExp", "zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString)", reinterpret_cast<void*>(zetMetricGroupAddMetricExp), reinterpret_cast<void*>(traced_zetMetricGroupAddMetricExp)},
-    {"zetMetricGroupCalculateMetricExportDataExp", "zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMetricExportDataExp)},
-    {"zetMetricGroupCalculateMetricValues", "zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMetricValues)},
-    {"zetMetricGroupCalculateMultipleMetricValuesExp", "zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMultipleMetricValuesExp)},
-    {"zetMetricGroupCloseExp", "zetMetricGroupCloseExp(hMetricGroup)", reinterpret_cast<void*>(zetMetricGroupCloseExp), reinterpret_cast<void*>(traced_zetMetricGroupCloseExp)},
-    {"zetMetricGroupCreateExp", "zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup)", reinterpret_cast<void*>(zetMetricGroupCreateExp), reinterpret_cast<void*>(traced_zetMetricGroupCreateExp)},
-    {"zetMetricGroupDestroyExp", "zetMetricGroupDestroyExp(hMetricGroup)", reinterpret_cast<void*>(zetMetricGroupDestroyExp), reinterpret_cast<void*>(traced_zetMetricGroupDestroyExp)},
-    {"zetMetricGroupGet", "zetMetricGroupGet(hDevice, pCount, phMetricGroups)", reinterpret_cast<void*>(zetMetricGroupGet), reinterpret_cast<void*>(traced_zetMetricGroupGet)},
-    {"zetMetricGroupGetExportDataExp", "zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData)", reinterpret_cast<void*>(zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(traced_zetMetricGroupGetExportDataExp)},
-    {"zetMetricGroupGetGlobalTimestampsExp", "zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp)", reinterpret_cast<void*>(zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(traced_zetMetricGroupGetGlobalTimestampsExp)},
-    {"zetMetricGroupGetProperties", "zetMetricGroupGetProperties(hMetricGroup, pProperties)", reinterpret_cast<void*>(zetMetricGroupGetProperties), reinterpret_cast<void*>(traced_zetMetricGroupGetProperties)},
-    {"zetMetricGroupRemoveMetricExp", "zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric)", reinterpret_cast<void*>(zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(traced_zetMetricGroupRemoveMetricExp)},
-    {"zetMetricProgrammableGetExp", "zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables)", reinterpret_cast<void*>(zetMetricProgrammableGetExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetExp)},
-    {"zetMetricProgrammableGetParamInfoExp", "zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo)", reinterpret_cast<void*>(zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetParamInfoExp)},
-    {"zetMetricProgrammableGetParamValueInfoExp", "zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo)", reinterpret_cast<void*>(zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetParamValueInfoExp)},
-    {"zetMetricProgrammableGetPropertiesExp", "zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties)", reinterpret_cast<void*>(zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetPropertiesExp)},
-    {"zetMetricQueryCreate", "zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery)", reinterpret_cast<void*>(zetMetricQueryCreate), reinterpret_cast<void*>(traced_zetMetricQueryCreate)},
-    {"zetMetricQueryDestroy", "zetMetricQueryDestroy(hMetricQuery)", reinterpret_cast<void*>(zetMetricQueryDestroy), reinterpret_cast<void*>(traced_zetMetricQueryDestroy)},
-    {"zetMetricQueryGetData", "zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricQueryGetData), reinterpret_cast<void*>(traced_zetMetricQueryGetData)},
-    {"zetMetricQueryPoolCreate", "zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool)", reinterpret_cast<void*>(zetMetricQueryPoolCreate), reinterpret_cast<void*>(traced_zetMetricQueryPoolCreate)},
-    {"zetMetricQueryPoolDestroy", "zetMetricQueryPoolDestroy(hMetricQueryPool)", reinterpret_cast<void*>(zetMetricQueryPoolDestroy), reinterpret_cast<void*>(traced_zetMetricQueryPoolDestroy)},
-    {"zetMetricQueryReset", "zetMetricQueryReset(hMetricQuery)", reinterpret_cast<void*>(zetMetricQueryReset), reinterpret_cast<void*>(traced_zetMetricQueryReset)},
-    {"zetMetricStreamerClose", "zetMetricStreamerClose(hMetricStreamer)", reinterpret_cast<void*>(zetMetricStreamerClose), reinterpret_cast<void*>(traced_zetMetricStreamerClose)},
-    {"zetMetricStreamerOpen", "zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer)", reinterpret_cast<void*>(zetMetricStreamerOpen), reinterpret_cast<void*>(traced_zetMetricStreamerOpen)},
-    {"zetMetricStreamerReadData", "zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricStreamerReadData), reinterpret_cast<void*>(traced_zetMetricStreamerReadData)},
-    {"zetMetricTracerCreateExp", "zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer)", reinterpret_cast<void*>(zetMetricTracerCreateExp), reinterpret_cast<void*>(traced_zetMetricTracerCreateExp)},
-    {"zetMetricTracerDecodeExp", "zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries)", reinterpret_cast<void*>(zetMetricTracerDecodeExp), reinterpret_cast<void*>(traced_zetMetricTracerDecodeExp)},
-    {"zetMetricTracerDestroyExp", "zetMetricTracerDestroyExp(hMetricTracer)", reinterpret_cast<void*>(zetMetricTracerDestroyExp), reinterpret_cast<void*>(traced_zetMetricTracerDestroyExp)},
-    {"zetMetricTracerDisableExp", "zetMetricTracerDisableExp(hMetricTracer, synchronous)", reinterpret_cast<void*>(zetMetricTracerDisableExp), reinterpret_cast<void*>(traced_zetMetricTracerDisableExp)},
-    {"zetMetricTracerEnableExp", "zetMetricTracerEnableExp(hMetricTracer, synchronous)", reinterpret_cast<void*>(zetMetricTracerEnableExp), reinterpret_cast<void*>(traced_zetMetricTracerEnableExp)},
-    {"zetMetricTracerReadDataExp", "zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricTracerReadDataExp), reinterpret_cast<void*>(traced_zetMetricTracerReadDataExp)},
-    {"zetModuleGetDebugInfo", "zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo)", reinterpret_cast<void*>(zetModuleGetDebugInfo), reinterpret_cast<void*>(traced_zetModuleGetDebugInfo)},
-    {"zetTracerExpCreate", "zetTracerExpCreate(hContext, desc, phTracer)", reinterpret_cast<void*>(zetTracerExpCreate), reinterpret_cast<void*>(traced_zetTracerExpCreate)},
-    {"zetTracerExpDestroy", "zetTracerExpDestroy(hTracer)", reinterpret_cast<void*>(zetTracerExpDestroy), reinterpret_cast<void*>(traced_zetTracerExpDestroy)},
-    {"zetTracerExpSetEnabled", "zetTracerExpSetEnabled(hTracer, enable)", reinterpret_cast<void*>(zetTracerExpSetEnabled), reinterpret_cast<void*>(traced_zetTracerExpSetEnabled)},
-    {"zetTracerExpSetEpilogues", "zetTracerExpSetEpilogues(hTracer, pCoreCbs)", reinterpret_cast<void*>(zetTracerExpSetEpilogues), reinterpret_cast<void*>(traced_zetTracerExpSetEpilogues)},
-    {"zetTracerExpSetPrologues", "zetTracerExpSetPrologues(hTracer, pCoreCbs)", reinterpret_cast<void*>(zetTracerExpSetPrologues), reinterpret_cast<void*>(traced_zetTracerExpSetPrologues)},
+    {"zeCommandListAppendBarrier", "zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendBarrier), reinterpret_cast<void*>(traced_zeCommandListAppendBarrier)},
+    {"zeCommandListAppendEventReset", "zeCommandListAppendEventReset(hCommandList, hEvent)", reinterpret_cast<void*>(zeCommandListAppendEventReset), reinterpret_cast<void*>(watched_zeCommandListAppendEventReset), reinterpret_cast<void*>(traced_zeCommandListAppendEventReset)},
+    {"zeCommandListAppendGraphExt", "zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendGraphExt), reinterpret_cast<void*>(watched_zeCommandListAppendGraphExt), reinterpret_cast<void*>(traced_zeCommandListAppendGraphExt)},
+    {"zeCommandListAppendHostFunction", "zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendHostFunction), reinterpret_cast<void*>(watched_zeCommandListAppendHostFunction), reinterpret_cast<void*>(traced_zeCommandListAppendHostFunction)},
+    {"zeCommandListAppendImageCopy", "zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopy), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopy), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopy)},
+    {"zeCommandListAppendImageCopyFromMemory", "zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyFromMemory)},
+    {"zeCommandListAppendImageCopyFromMemoryExt", "zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyFromMemoryExt)},
+    {"zeCommandListAppendImageCopyRegion", "zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyRegion)},
+    {"zeCommandListAppendImageCopyToMemory", "zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyToMemory)},
+    {"zeCommandListAppendImageCopyToMemoryExt", "zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyToMemoryExt)},
+    {"zeCommandListAppendLaunchCooperativeKernel", "zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchCooperativeKernel)},
+    {"zeCommandListAppendLaunchKernel", "zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernel)},
+    {"zeCommandListAppendLaunchKernelIndirect", "zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelIndirect)},
+    {"zeCommandListAppendLaunchKernelWithArguments", "zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelWithArguments)},
+    {"zeCommandListAppendLaunchKernelWithParameters", "zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelWithParameters)},
+    {"zeCommandListAppendLaunchMultipleKernelsIndirect", "zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchMultipleKernelsIndirect)},
+    {"zeCommandListAppendMemAdvise", "zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice)", reinterpret_cast<void*>(zeCommandListAppendMemAdvise), reinterpret_cast<void*>(watched_zeCommandListAppendMemAdvise), reinterpret_cast<void*>(traced_zeCommandListAppendMemAdvise)},
+    {"zeCommandListAppendMemoryCopy", "zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopy)},
+    {"zeCommandListAppendMemoryCopyFromContext", "zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyFromContext)},
+    {"zeCommandListAppendMemoryCopyRegion", "zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyRegion)},
+    {"zeCommandListAppendMemoryCopyWithParameters", "zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyWithParameters)},
+    {"zeCommandListAppendMemoryFill", "zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryFill), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFill), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryFill)},
+    {"zeCommandListAppendMemoryFillWithParameters", "zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryFillWithParameters)},
+    {"zeCommandListAppendMemoryPrefetch", "zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)", reinterpret_cast<void*>(zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryPrefetch)},
+    {"zeCommandListAppendMemoryRangesBarrier", "zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryRangesBarrier)},
+    {"zeCommandListAppendQueryKernelTimestamps", "zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(watched_zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(traced_zeCommandListAppendQueryKernelTimestamps)},
+    {"zeCommandListAppendSignalEvent", "zeCommandListAppendSignalEvent(hCommandList, hEvent)", reinterpret_cast<void*>(zeCommandListAppendSignalEvent), reinterpret_cast<void*>(watched_zeCommandListAppendSignalEvent), reinterpret_cast<void*>(traced_zeCommandListAppendSignalEvent)},
+    {"zeCommandListAppendSignalExternalSemaphoreExt", "zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeCommandListAppendSignalExternalSemaphoreExt)},
+    {"zeCommandListAppendWaitExternalSemaphoreExt", "zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeCommandListAppendWaitExternalSemaphoreExt)},
+    {"zeCommandListAppendWaitOnEvents", "zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents)", reinterpret_cast<void*>(zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(watched_zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(traced_zeCommandListAppendWaitOnEvents)},
+    {"zeCommandListAppendWriteGlobalTimestamp", "zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(watched_zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(traced_zeCommandListAppendWriteGlobalTimestamp)},
+    {"zeCommandListBeginCaptureIntoGraphExt", "zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext)", reinterpret_cast<void*>(zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(watched_zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(traced_zeCommandListBeginCaptureIntoGraphExt)},
+    {"zeCommandListBeginGraphCaptureExt", "zeCommandListBeginGraphCaptureExt(hCommandList, pNext)", reinterpret_cast<void*>(zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(traced_zeCommandListBeginGraphCaptureExt)},
+    {"zeCommandListClose", "zeCommandListClose(hCommandList)", reinterpret_cast<void*>(zeCommandListClose), reinterpret_cast<void*>(watched_zeCommandListClose), reinterpret_cast<void*>(traced_zeCommandListClose)},
+    {"zeCommandListCreate", "zeCommandListCreate(hContext, hDevice, desc, phCommandList)", reinterpret_cast<void*>(zeCommandListCreate), reinterpret_cast<void*>(watched_zeCommandListCreate), reinterpret_cast<void*>(traced_zeCommandListCreate)},
+    {"zeCommandListCreateCloneExp", "zeCommandListCreateCloneExp(hCommandList, phClonedCommandList)", reinterpret_cast<void*>(zeCommandListCreateCloneExp), reinterpret_cast<void*>(watched_zeCommandListCreateCloneExp), reinterpret_cast<void*>(traced_zeCommandListCreateCloneExp)},
+    {"zeCommandListCreateImmediate", "zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList)", reinterpret_cast<void*>(zeCommandListCreateImmediate), reinterpret_cast<void*>(watched_zeCommandListCreateImmediate), reinterpret_cast<void*>(traced_zeCommandListCreateImmediate)},
+    {"zeCommandListDestroy", "zeCommandListDestroy(hCommandList)", reinterpret_cast<void*>(zeCommandListDestroy), reinterpret_cast<void*>(watched_zeCommandListDestroy), reinterpret_cast<void*>(traced_zeCommandListDestroy)},
+    {"zeCommandListEndGraphCaptureExt", "zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph)", reinterpret_cast<void*>(zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(traced_zeCommandListEndGraphCaptureExt)},
+    {"zeCommandListGetContextHandle", "zeCommandListGetContextHandle(hCommandList, phContext)", reinterpret_cast<void*>(zeCommandListGetContextHandle), reinterpret_cast<void*>(watched_zeCommandListGetContextHandle), reinterpret_cast<void*>(traced_zeCommandListGetContextHandle)},
+    {"zeCommandListGetDeviceHandle", "zeCommandListGetDeviceHandle(hCommandList, phDevice)", reinterpret_cast<void*>(zeCommandListGetDeviceHandle), reinterpret_cast<void*>(watched_zeCommandListGetDeviceHandle), reinterpret_cast<void*>(traced_zeCommandListGetDeviceHandle)},
+    {"zeCommandListGetFlags", "zeCommandListGetFlags(hCommandList, pFlags)", reinterpret_cast<void*>(zeCommandListGetFlags), reinterpret_cast<void*>(watched_zeCommandListGetFlags), reinterpret_cast<void*>(traced_zeCommandListGetFlags)},
+    {"zeCommandListGetGraphExt", "zeCommandListGetGraphExt(hCommandList, phGraph)", reinterpret_cast<void*>(zeCommandListGetGraphExt), reinterpret_cast<void*>(watched_zeCommandListGetGraphExt), reinterpret_cast<void*>(traced_zeCommandListGetGraphExt)},
+    {"zeCommandListGetNextCommandIdExp", "zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId)", reinterpret_cast<void*>(zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(traced_zeCommandListGetNextCommandIdExp)},
+    {"zeCommandListGetNextCommandIdWithKernelsExp", "zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId)", reinterpret_cast<void*>(zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(traced_zeCommandListGetNextCommandIdWithKernelsExp)},
+    {"zeCommandListGetOrdinal", "zeCommandListGetOrdinal(hCommandList, pOrdinal)", reinterpret_cast<void*>(zeCommandListGetOrdinal), reinterpret_cast<void*>(watched_zeCommandListGetOrdinal), reinterpret_cast<void*>(traced_zeCommandListGetOrdinal)},
+    {"zeCommandListHostSynchronize", "zeCommandListHostSynchronize(hCommandList, timeout)", reinterpret_cast<void*>(zeCommandListHostSynchronize), reinterpret_cast<void*>(watched_zeCommandListHostSynchronize), reinterpret_cast<void*>(traced_zeCommandListHostSynchronize)},
+    {"zeCommandListImmediateAppendCommandListsExp", "zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(traced_zeCommandListImmediateAppendCommandListsExp)},
+    {"zeCommandListImmediateAppendCommandListsWithParameters", "zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(traced_zeCommandListImmediateAppendCommandListsWithParameters)},
+    {"zeCommandListImmediateGetFlags", "zeCommandListImmediateGetFlags(hCommandList, pFlags)", reinterpret_cast<void*>(zeCommandListImmediateGetFlags), reinterpret_cast<void*>(watched_zeCommandListImmediateGetFlags), reinterpret_cast<void*>(traced_zeCommandListImmediateGetFlags)},
+    {"zeCommandListImmediateGetIndex", "zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex)", reinterpret_cast<void*>(zeCommandListImmediateGetIndex), reinterpret_cast<void*>(watched_zeCommandListImmediateGetIndex), reinterpret_cast<void*>(traced_zeCommandListImmediateGetIndex)},
+    {"zeCommandListImmediateGetMode", "zeCommandListImmediateGetMode(hCommandList, pMode)", reinterpret_cast<void*>(zeCommandListImmediateGetMode), reinterpret_cast<void*>(watched_zeCommandListImmediateGetMode), reinterpret_cast<void*>(traced_zeCommandListImmediateGetMode)},
+    {"zeCommandListImmediateGetPriority", "zeCommandListImmediateGetPriority(hCommandList, pPriority)", reinterpret_cast<void*>(zeCommandListImmediateGetPriority), reinterpret_cast<void*>(watched_zeCommandListImmediateGetPriority), reinterpret_cast<void*>(traced_zeCommandListImmediateGetPriority)},
+    {"zeCommandListIsGraphCaptureEnabledExt", "zeCommandListIsGraphCaptureEnabledExt(hCommandList)", reinterpret_cast<void*>(zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(watched_zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(traced_zeCommandListIsGraphCaptureEnabledExt)},
+    {"zeCommandListIsImmediate", "zeCommandListIsImmediate(hCommandList, pIsImmediate)", reinterpret_cast<void*>(zeCommandListIsImmediate), reinterpret_cast<void*>(watched_zeCommandListIsImmediate), reinterpret_cast<void*>(traced_zeCommandListIsImmediate)},
+    {"zeCommandListIsMutableExp", "zeCommandListIsMutableExp(hCommandList, pIsMutable)", reinterpret_cast<void*>(zeCommandListIsMutableExp), reinterpret_cast<void*>(watched_zeCommandListIsMutableExp), reinterpret_cast<void*>(traced_zeCommandListIsMutableExp)},
+    {"zeCommandListReset", "zeCommandListReset(hCommandList)", reinterpret_cast<void*>(zeCommandListReset), reinterpret_cast<void*>(watched_zeCommandListReset), reinterpret_cast<void*>(traced_zeCommandListReset)},
+    {"zeCommandListUpdateMutableCommandKernelsExp", "zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandKernelsExp)},
+    {"zeCommandListUpdateMutableCommandSignalEventExp", "zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandSignalEventExp)},
+    {"zeCommandListUpdateMutableCommandWaitEventsExp", "zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandWaitEventsExp)},
+    {"zeCommandListUpdateMutableCommandsExp", "zeCommandListUpdateMutableCommandsExp(hCommandList, desc)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandsExp)},
+    {"zeCommandQueueCreate", "zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue)", reinterpret_cast<void*>(zeCommandQueueCreate), reinterpret_cast<void*>(watched_zeCommandQueueCreate), reinterpret_cast<void*>(traced_zeCommandQueueCreate)},
+    {"zeCommandQueueDestroy", "zeCommandQueueDestroy(hCommandQueue)", reinterpret_cast<void*>(zeCommandQueueDestroy), reinterpret_cast<void*>(watched_zeCommandQueueDestroy), reinterpret_cast<void*>(traced_zeCommandQueueDestroy)},
+    {"zeCommandQueueExecuteCommandLists", "zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence)", reinterpret_cast<void*>(zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(watched_zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(traced_zeCommandQueueExecuteCommandLists)},
+    {"zeCommandQueueGetFlags", "zeCommandQueueGetFlags(hCmdQueue, pFlags)", reinterpret_cast<void*>(zeCommandQueueGetFlags), reinterpret_cast<void*>(watched_zeCommandQueueGetFlags), reinterpret_cast<void*>(traced_zeCommandQueueGetFlags)},
+    {"zeCommandQueueGetIndex", "zeCommandQueueGetIndex(hCommandQueue, pIndex)", reinterpret_cast<void*>(zeCommandQueueGetIndex), reinterpret_cast<void*>(watched_zeCommandQueueGetIndex), reinterpret_cast<void*>(traced_zeCommandQueueGetIndex)},
+    {"zeCommandQueueGetMode", "zeCommandQueueGetMode(hCmdQueue, pMode)", reinterpret_cast<void*>(zeCommandQueueGetMode), reinterpret_cast<void*>(watched_zeCommandQueueGetMode), reinterpret_cast<void*>(traced_zeCommandQueueGetMode)},
+    {"zeCommandQueueGetOrdinal", "zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal)", reinterpret_cast<void*>(zeCommandQueueGetOrdinal), reinterpret_cast<void*>(watched_zeCommandQueueGetOrdinal), reinterpret_cast<void*>(traced_zeCommandQueueGetOrdinal)},
+    {"zeCommandQueueGetPriority", "zeCommandQueueGetPriority(hCmdQueue, pPriority)", reinterpret_cast<void*>(zeCommandQueueGetPriority), reinterpret_cast<void*>(watched_zeCommandQueueGetPriority), reinterpret_cast<void*>(traced_zeCommandQueueGetPriority)},
+    {"zeCommandQueueSynchronize", "zeCommandQueueSynchronize(hCommandQueue, timeout)", reinterpret_cast<void*>(zeCommandQueueSynchronize), reinterpret_cast<void*>(watched_zeCommandQueueSynchronize), reinterpret_cast<void*>(traced_zeCommandQueueSynchronize)},
+    {"zeContextCreate", "zeContextCreate(hDriver, desc, phContext)", reinterpret_cast<void*>(zeContextCreate), reinterpret_cast<void*>(watched_zeContextCreate), reinterpret_cast<void*>(traced_zeContextCreate)},
+    {"zeContextCreateEx", "zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext)", reinterpret_cast<void*>(zeContextCreateEx), reinterpret_cast<void*>(watched_zeContextCreateEx), reinterpret_cast<void*>(traced_zeContextCreateEx)},
+    {"zeContextDestroy", "zeContextDestroy(hContext)", reinterpret_cast<void*>(zeContextDestroy), reinterpret_cast<void*>(watched_zeContextDestroy), reinterpret_cast<void*>(traced_zeContextDestroy)},
+    {"zeContextEvictImage", "zeContextEvictImage(hContext, hDevice, hImage)", reinterpret_cast<void*>(zeContextEvictImage), reinterpret_cast<void*>(watched_zeContextEvictImage), reinterpret_cast<void*>(traced_zeContextEvictImage)},
+    {"zeContextEvictMemory", "zeContextEvictMemory(hContext, hDevice, ptr, size)", reinterpret_cast<void*>(zeContextEvictMemory), reinterpret_cast<void*>(watched_zeContextEvictMemory), reinterpret_cast<void*>(traced_zeContextEvictMemory)},
+    {"zeContextGetStatus", "zeContextGetStatus(hContext)", reinterpret_cast<void*>(zeContextGetStatus), reinterpret_cast<void*>(watched_zeContextGetStatus), reinterpret_cast<void*>(traced_zeContextGetStatus)},
+    {"zeContextMakeImageResident", "zeContextMakeImageResident(hContext, hDevice, hImage)", reinterpret_cast<void*>(zeContextMakeImageResident), reinterpret_cast<void*>(watched_zeContextMakeImageResident), reinterpret_cast<void*>(traced_zeContextMakeImageResident)},
+    {"zeContextMakeMemoryResident", "zeContextMakeMemoryResident(hContext, hDevice, ptr, size)", reinterpret_cast<void*>(zeContextMakeMemoryResident), reinterpret_cast<void*>(watched_zeContextMakeMemoryResident), reinterpret_cast<void*>(traced_zeContextMakeMemoryResident)},
+    {"zeContextSystemBarrier", "zeContextSystemBarrier(hContext, hDevice)", reinterpret_cast<void*>(zeContextSystemBarrier), reinterpret_cast<void*>(watched_zeContextSystemBarrier), reinterpret_cast<void*>(traced_zeContextSystemBarrier)},
+    {"zeDeviceCanAccessPeer", "zeDeviceCanAccessPeer(hDevice, hPeerDevice, value)", reinterpret_cast<void*>(zeDeviceCanAccessPeer), reinterpret_cast<void*>(watched_zeDeviceCanAccessPeer), reinterpret_cast<void*>(traced_zeDeviceCanAccessPeer)},
+    {"zeDeviceGet", "zeDeviceGet(hDriver, pCount, phDevices)", reinterpret_cast<void*>(zeDeviceGet), reinterpret_cast<void*>(watched_zeDeviceGet), reinterpret_cast<void*>(traced_zeDeviceGet)},
+    {"zeDeviceGetAggregatedCopyOffloadIncrementValue", "zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue)", reinterpret_cast<void*>(zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(watched_zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(traced_zeDeviceGetAggregatedCopyOffloadIncrementValue)},
+    {"zeDeviceGetCacheProperties", "zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties)", reinterpret_cast<void*>(zeDeviceGetCacheProperties), reinterpret_cast<void*>(watched_zeDeviceGetCacheProperties), reinterpret_cast<void*>(traced_zeDeviceGetCacheProperties)},
+    {"zeDeviceGetCommandQueueGroupProperties", "zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties)", reinterpret_cast<void*>(zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(watched_zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(traced_zeDeviceGetCommandQueueGroupProperties)},
+    {"zeDeviceGetComputeProperties", "zeDeviceGetComputeProperties(hDevice, pComputeProperties)", reinterpret_cast<void*>(zeDeviceGetComputeProperties), reinterpret_cast<void*>(watched_zeDeviceGetComputeProperties), reinterpret_cast<void*>(traced_zeDeviceGetComputeProperties)},
+    {"zeDeviceGetCounterBasedEventMaxValue", "zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue)", reinterpret_cast<void*>(zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(watched_zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(traced_zeDeviceGetCounterBasedEventMaxValue)},
+    {"zeDeviceGetExternalMemoryProperties", "zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties)", reinterpret_cast<void*>(zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(traced_zeDeviceGetExternalMemoryProperties)},
+    {"zeDeviceGetFabricVertexExp", "zeDeviceGetFabricVertexExp(hDevice, phVertex)", reinterpret_cast<void*>(zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(watched_zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(traced_zeDeviceGetFabricVertexExp)},
+    {"zeDeviceGetGlobalTimestamps", "zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp)", reinterpret_cast<void*>(zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(watched_zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(traced_zeDeviceGetGlobalTimestamps)},
+    {"zeDeviceGetImageProperties", "zeDeviceGetImageProperties(hDevice, pImageProperties)", reinterpret_cast<void*>(zeDeviceGetImageProperties), reinterpret_cast<void*>(watched_zeDeviceGetImageProperties), reinterpret_cast<void*>(traced_zeDeviceGetImageProperties)},
+    {"zeDeviceGetMemoryAccessProperties", "zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties)", reinterpret_cast<void*>(zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(traced_zeDeviceGetMemoryAccessProperties)},
+    {"zeDeviceGetMemoryProperties", "zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties)", reinterpret_cast<void*>(zeDeviceGetMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryProperties), reinterpret_cast<void*>(traced_zeDeviceGetMemoryProperties)},
+    {"zeDeviceGetModuleProperties", "zeDeviceGetModuleProperties(hDevice, pModuleProperties)", reinterpret_cast<void*>(zeDeviceGetModuleProperties), reinterpret_cast<void*>(watched_zeDeviceGetModuleProperties), reinterpret_cast<void*>(traced_zeDeviceGetModuleProperties)},
+    {"zeDeviceGetP2PProperties", "zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties)", reinterpret_cast<void*>(zeDeviceGetP2PProperties), reinterpret_cast<void*>(watched_zeDeviceGetP2PProperties), reinterpret_cast<void*>(traced_zeDeviceGetP2PProperties)},
+    {"zeDeviceGetProperties", "zeDeviceGetProperties(hDevice, pDeviceProperties)", reinterpret_cast<void*>(zeDeviceGetProperties), reinterpret_cast<void*>(watched_zeDeviceGetProperties), reinterpret_cast<void*>(traced_zeDeviceGetProperties)},
+    {"zeDeviceGetRootDevice", "zeDeviceGetRootDevice(hDevice, phRootDevice)", reinterpret_cast<void*>(zeDeviceGetRootDevice), reinterpret_cast<void*>(watched_zeDeviceGetRootDevice), reinterpret_cast<void*>(traced_zeDeviceGetRootDevice)},
+    {"zeDeviceGetRuntimeRequirements", "zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements)", reinterpret_cast<void*>(zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(traced_zeDeviceGetRuntimeRequirements)},
+    {"zeDeviceGetRuntimeRequirementsKey", "zeDeviceGetRuntimeRequirementsKey(hDevice, pKey)", reinterpret_cast<void*>(zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(traced_zeDeviceGetRuntimeRequirementsKey)},
+    {"zeDeviceGetStatus", "zeDeviceGetStatus(hDevice)", reinterpret_cast<void*>(zeDeviceGetStatus), reinterpret_cast<void*>(watched_zeDeviceGetStatus), reinterpret_cast<void*>(traced_zeDeviceGetStatus)},
+    {"zeDeviceGetSubDevices", "zeDeviceGetSubDevices(hDevice, pCount, phSubdevices)", reinterpret_cast<void*>(zeDeviceGetSubDevices), reinterpret_cast<void*>(watched_zeDeviceGetSubDevices), reinterpret_cast<void*>(traced_zeDeviceGetSubDevices)},
+    {"zeDeviceGetVectorWidthPropertiesExt", "zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties)", reinterpret_cast<void*>(zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(watched_zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(traced_zeDeviceGetVectorWidthPropertiesExt)},
+    {"zeDeviceImportExternalSemaphoreExt", "zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore)", reinterpret_cast<void*>(zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeDeviceImportExternalSemaphoreExt)},
+    {"zeDevicePciGetPropertiesExt", "zeDevicePciGetPropertiesExt(hDevice, pPciProperties)", reinterpret_cast<void*>(zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(watched_zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(traced_zeDevicePciGetPropertiesExt)},
+    {"zeDeviceReleaseExternalSemaphoreExt", "zeDeviceReleaseExternalSemaphoreExt(hSemaphore)", reinterpret_cast<void*>(zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeDeviceReleaseExternalSemaphoreExt)},
+    {"zeDeviceReserveCacheExt", "zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize)", reinterpret_cast<void*>(zeDeviceReserveCacheExt), reinterpret_cast<void*>(watched_zeDeviceReserveCacheExt), reinterpret_cast<void*>(traced_zeDeviceReserveCacheExt)},
+    {"zeDeviceSetCacheAdviceExt", "zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion)", reinterpret_cast<void*>(zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(watched_zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(traced_zeDeviceSetCacheAdviceExt)},
+    {"zeDeviceSynchronize", "zeDeviceSynchronize(hDevice)", reinterpret_cast<void*>(zeDeviceSynchronize), reinterpret_cast<void*>(watched_zeDeviceSynchronize), reinterpret_cast<void*>(traced_zeDeviceSynchronize)},
+    {"zeDeviceValidateRuntimeRequirements", "zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut)", reinterpret_cast<void*>(zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(traced_zeDeviceValidateRuntimeRequirements)},
+    {"zeDriverGet", "zeDriverGet(pCount, phDrivers)", reinterpret_cast<void*>(zeDriverGet), reinterpret_cast<void*>(watched_zeDriverGet), reinterpret_cast<void*>(traced_zeDriverGet)},
+    {"zeDriverGetApiVersion", "zeDriverGetApiVersion(hDriver, version)", reinterpret_cast<void*>(zeDriverGetApiVersion), reinterpret_cast<void*>(watched_zeDriverGetApiVersion), reinterpret_cast<void*>(traced_zeDriverGetApiVersion)},
+    {"zeDriverGetDefaultContext", "zeDriverGetDefaultContext(hDriver)", reinterpret_cast<void*>(zeDriverGetDefaultContext), reinterpret_cast<void*>(watched_zeDriverGetDefaultContext), reinterpret_cast<void*>(traced_zeDriverGetDefaultContext)},
+    {"zeDriverGetExtensionFunctionAddress", "zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress)", reinterpret_cast<void*>(zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(traced_zeDriverGetExtensionFunctionAddress)},
+    {"zeDriverGetExtensionProperties", "zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties)", reinterpret_cast<void*>(zeDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zeDriverGetExtensionProperties), reinterpret_cast<void*>(traced_zeDriverGetExtensionProperties)},
+    {"zeDriverGetIpcProperties", "zeDriverGetIpcProperties(hDriver, pIpcProperties)", reinterpret_cast<void*>(zeDriverGetIpcProperties), reinterpret_cast<void*>(watched_zeDriverGetIpcProperties), reinterpret_cast<void*>(traced_zeDriverGetIpcProperties)},
+    {"zeDriverGetLastErrorDescription", "zeDriverGetLastErrorDescription(hDriver, ppString)", reinterpret_cast<void*>(zeDriverGetLastErrorDescription), reinterpret_cast<void*>(watched_zeDriverGetLastErrorDescription), reinterpret_cast<void*>(traced_zeDriverGetLastErrorDescription)},
+    {"zeDriverGetProperties", "zeDriverGetProperties(hDriver, pDriverProperties)", reinterpret_cast<void*>(zeDriverGetProperties), reinterpret_cast<void*>(watched_zeDriverGetProperties), reinterpret_cast<void*>(traced_zeDriverGetProperties)},
+    {"zeDriverRTASFormatCompatibilityCheckExp", "zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB)", reinterpret_cast<void*>(zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(traced_zeDriverRTASFormatCompatibilityCheckExp)},
+    {"zeDriverRTASFormatCompatibilityCheckExt", "zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB)", reinterpret_cast<void*>(zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(traced_zeDriverRTASFormatCompatibilityCheckExt)},
+    {"zeEventCounterBasedCloseIpcHandle", "zeEventCounterBasedCloseIpcHandle(hEvent)", reinterpret_cast<void*>(zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedCloseIpcHandle)},
+    {"zeEventCounterBasedCreate", "zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedCreate), reinterpret_cast<void*>(watched_zeEventCounterBasedCreate), reinterpret_cast<void*>(traced_zeEventCounterBasedCreate)},
+    {"zeEventCounterBasedGetDeviceAddress", "zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress)", reinterpret_cast<void*>(zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(watched_zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(traced_zeEventCounterBasedGetDeviceAddress)},
+    {"zeEventCounterBasedGetIpcHandle", "zeEventCounterBasedGetIpcHandle(hEvent, phIpc)", reinterpret_cast<void*>(zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedGetIpcHandle)},
+    {"zeEventCounterBasedOpenIpcHandle", "zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedOpenIpcHandle)},
+    {"zeEventCreate", "zeEventCreate(hEventPool, desc, phEvent)", reinterpret_cast<void*>(zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(traced_zeEventCreate)},
+    {"zeEventDestroy", "zeEventDestroy(hEvent)", reinterpret_cast<void*>(zeEventDestroy), reinterpret_cast<void*>(watched_zeEventDestroy), reinterpret_cast<void*>(traced_zeEventDestroy)},
+    {"zeEventGetCounterBasedFlags", "zeEventGetCounterBasedFlags(hEvent, pFlags)", reinterpret_cast<void*>(zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(traced_zeEventGetCounterBasedFlags)},
+    {"zeEventGetEventPool", "zeEventGetEventPool(hEvent, phEventPool)", reinterpret_cast<void*>(zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(traced_zeEventGetEventPool)},
+    {"zeEventGetSignalScope", "zeEventGetSignalScope(hEvent, pSignalScope)", reinterpret_cast<void*>(zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(traced_zeEventGetSignalScope)},
+    {"zeEventGetWaitScope", "zeEventGetWaitScope(hEvent, pWaitScope)", reinterpret_cast<void*>(zeEventGetWaitScope), reinterpret_cast<void*>(watched_zeEventGetWaitScope), reinterpret_cast<void*>(traced_zeEventGetWaitScope)},
+    {"zeEventHostReset", "zeEventHostReset(hEvent)", reinterpret_cast<void*>(zeEventHostReset), reinterpret_cast<void*>(watched_zeEventHostReset), reinterpret_cast<void*>(traced_zeEventHostReset)},
+    {"zeEventHostSignal", "zeEventHostSignal(hEvent)", reinterpret_cast<void*>(zeEventHostSignal), reinterpret_cast<void*>(watched_zeEventHostSignal), reinterpret_cast<void*>(traced_zeEventHostSignal)},
+    {"zeEventHostSynchronize", "zeEventHostSynchronize(hEvent, timeout)", reinterpret_cast<void*>(zeEventHostSynchronize), reinterpret_cast<void*>(watched_zeEventHostSynchronize), reinterpret_cast<void*>(traced_zeEventHostSynchronize)},
+    {"zeEventPoolCloseIpcHandle", "zeEventPoolCloseIpcHandle(hEventPool)", reinterpret_cast<void*>(zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolCloseIpcHandle)},
+    {"zeEventPoolCreate", "zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool)", reinterpret_cast<void*>(zeEventPoolCreate), reinterpret_cast<void*>(watched_zeEventPoolCreate), reinterpret_cast<void*>(traced_zeEventPoolCreate)},
+    {"zeEventPoolDestroy", "zeEventPoolDestroy(hEventPool)", reinterpret_cast<void*>(zeEventPoolDestroy), reinterpret_cast<void*>(watched_zeEventPoolDestroy), reinterpret_cast<void*>(traced_zeEventPoolDestroy)},
+    {"zeEventPoolGetContextHandle", "zeEventPoolGetContextHandle(hEventPool, phContext)", reinterpret_cast<void*>(zeEventPoolGetContextHandle), reinterpret_cast<void*>(watched_zeEventPoolGetContextHandle), reinterpret_cast<void*>(traced_zeEventPoolGetContextHandle)},
+    {"zeEventPoolGetFlags", "zeEventPoolGetFlags(hEventPool, pFlags)", reinterpret_cast<void*>(zeEventPoolGetFlags), reinterpret_cast<void*>(watched_zeEventPoolGetFlags), reinterpret_cast<void*>(traced_zeEventPoolGetFlags)},
+    {"zeEventPoolGetIpcHandle", "zeEventPoolGetIpcHandle(hEventPool, phIpc)", reinterpret_cast<void*>(zeEventPoolGetIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolGetIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolGetIpcHandle)},
+    {"zeEventPoolOpenIpcHandle", "zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool)", reinterpret_cast<void*>(zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolOpenIpcHandle)},
+    {"zeEventPoolPutIpcHandle", "zeEventPoolPutIpcHandle(hContext, hIpc)", reinterpret_cast<void*>(zeEventPoolPutIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolPutIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolPutIpcHandle)},
+    {"zeEventQueryKernelTimestamp", "zeEventQueryKernelTimestamp(hEvent, dstptr)", reinterpret_cast<void*>(zeEventQueryKernelTimestamp), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestamp), reinterpret_cast<void*>(traced_zeEventQueryKernelTimestamp)},
+    {"zeEventQueryKernelTimestampsExt", "zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults)", reinterpret_cast<void*>(zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(traced_zeEventQueryKernelTimestampsExt)},
+    {"zeEventQueryStatus", "zeEventQueryStatus(hEvent)", reinterpret_cast<void*>(zeEventQueryStatus), reinterpret_cast<void*>(watched_zeEventQueryStatus), reinterpret_cast<void*>(traced_zeEventQueryStatus)},
+    {"zeEventQueryTimestampsExp", "zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps)", reinterpret_cast<void*>(zeEventQueryTimestampsExp), reinterpret_cast<void*>(watched_zeEventQueryTimestampsExp), reinterpret_cast<void*>(traced_zeEventQueryTimestampsExp)},
+    {"zeExecutableGraphDestroyExt", "zeExecutableGraphDestroyExt(hGraph)", reinterpret_cast<void*>(zeExecutableGraphDestroyExt), reinterpret_cast<void*>(watched_zeExecutableGraphDestroyExt), reinterpret_cast<void*>(traced_zeExecutableGraphDestroyExt)},
+    {"zeExecutableGraphGetSourceGraphExt", "zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph)", reinterpret_cast<void*>(zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(watched_zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(traced_zeExecutableGraphGetSourceGraphExt)},
+    {"zeFabricEdgeGetExp", "zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges)", reinterpret_cast<void*>(zeFabricEdgeGetExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetExp)},
+    {"zeFabricEdgeGetPropertiesExp", "zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties)", reinterpret_cast<void*>(zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetPropertiesExp)},
+    {"zeFabricEdgeGetVerticesExp", "zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB)", reinterpret_cast<void*>(zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetVerticesExp)},
+    {"zeFabricVertexGetDeviceExp", "zeFabricVertexGetDeviceExp(hVertex, phDevice)", reinterpret_cast<void*>(zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(watched_zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(traced_zeFabricVertexGetDeviceExp)},
+    {"zeFabricVertexGetExp", "zeFabricVertexGetExp(hDriver, pCount, phVertices)", reinterpret_cast<void*>(zeFabricVertexGetExp), reinterpret_cast<void*>(watched_zeFabricVertexGetExp), reinterpret_cast<void*>(traced_zeFabricVertexGetExp)},
+    {"zeFabricVertexGetPropertiesExp", "zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties)", reinterpret_cast<void*>(zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(traced_zeFabricVertexGetPropertiesExp)},
+    {"zeFabricVertexGetSubVerticesExp", "zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices)", reinterpret_cast<void*>(zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(traced_zeFabricVertexGetSubVerticesExp)},
+    {"zeFenceCreate", "zeFenceCreate(hCommandQueue, desc, phFence)", reinterpret_cast<void*>(zeFenceCreate), reinterpret_cast<void*>(watched_zeFenceCreate), reinterpret_cast<void*>(traced_zeFenceCreate)},
+    {"zeFenceDestroy", "zeFenceDestroy(hFence)", reinterpret_cast<void*>(zeFenceDestroy), reinterpret_cast<void*>(watched_zeFenceDestroy), reinterpret_cast<void*>(traced_zeFenceDestroy)},
+    {"zeFenceHostSynchronize", "zeFenceHostSynchronize(hFence, timeout)", reinterpret_cast<void*>(zeFenceHostSynchronize), reinterpret_cast<void*>(watched_zeFenceHostSynchronize), reinterpret_cast<void*>(traced_zeFenceHostSynchronize)},
+    {"zeFenceQueryStatus", "zeFenceQueryStatus(hFence)", reinterpret_cast<void*>(zeFenceQueryStatus), reinterpret_cast<void*>(watched_zeFenceQueryStatus), reinterpret_cast<void*>(traced_zeFenceQueryStatus)},
+    {"zeFenceReset", "zeFenceReset(hFence)", reinterpret_cast<void*>(zeFenceReset), reinterpret_cast<void*>(watched_zeFenceReset), reinterpret_cast<void*>(traced_zeFenceReset)},
+    {"zeGraphCreateExt", "zeGraphCreateExt(hContext, pNext, phGraph)", reinterpret_cast<void*>(zeGraphCreateExt), reinterpret_cast<void*>(watched_zeGraphCreateExt), reinterpret_cast<void*>(traced_zeGraphCreateExt)},
+    {"zeGraphDestroyExt", "zeGraphDestroyExt(hGraph)", reinterpret_cast<void*>(zeGraphDestroyExt), reinterpret_cast<void*>(watched_zeGraphDestroyExt), reinterpret_cast<void*>(traced_zeGraphDestroyExt)},
+    {"zeGraphDumpContentsExt", "zeGraphDumpContentsExt(hGraph, filePath, pNext)", reinterpret_cast<void*>(zeGraphDumpContentsExt), reinterpret_cast<void*>(watched_zeGraphDumpContentsExt), reinterpret_cast<void*>(traced_zeGraphDumpContentsExt)},
+    {"zeGraphGetPrimaryCommandListExt", "zeGraphGetPrimaryCommandListExt(hGraph, phCommandList)", reinterpret_cast<void*>(zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(watched_zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(traced_zeGraphGetPrimaryCommandListExt)},
+    {"zeGraphInstantiateExt", "zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph)", reinterpret_cast<void*>(zeGraphInstantiateExt), reinterpret_cast<void*>(watched_zeGraphInstantiateExt), reinterpret_cast<void*>(traced_zeGraphInstantiateExt)},
+    {"zeGraphIsEmptyExt", "zeGraphIsEmptyExt(hGraph)", reinterpret_cast<void*>(zeGraphIsEmptyExt), reinterpret_cast<void*>(watched_zeGraphIsEmptyExt), reinterpret_cast<void*>(traced_zeGraphIsEmptyExt)},
+    {"zeGraphSetDestructionCallbackExt", "zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext)", reinterpret_cast<void*>(zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(watched_zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(traced_zeGraphSetDestructionCallbackExt)},
+    {"zeImageCreate", "zeImageCreate(hContext, hDevice, desc, phImage)", reinterpret_cast<void*>(zeImageCreate), reinterpret_cast<void*>(watched_zeImageCreate), reinterpret_cast<void*>(traced_zeImageCreate)},
+    {"zeImageDestroy", "zeImageDestroy(hImage)", reinterpret_cast<void*>(zeImageDestroy), reinterpret_cast<void*>(watched_zeImageDestroy), reinterpret_cast<void*>(traced_zeImageDestroy)},
+    {"zeImageGetAllocPropertiesExt", "zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties)", reinterpret_cast<void*>(zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(watched_zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(traced_zeImageGetAllocPropertiesExt)},
+    {"zeImageGetDeviceOffsetExp", "zeImageGetDeviceOffsetExp(hImage, pDeviceOffset)", reinterpret_cast<void*>(zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(watched_zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(traced_zeImageGetDeviceOffsetExp)},
+    {"zeImageGetMemoryPropertiesExp", "zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties)", reinterpret_cast<void*>(zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(watched_zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(traced_zeImageGetMemoryPropertiesExp)},
+    {"zeImageGetProperties", "zeImageGetProperties(hDevice, desc, pImageProperties)", reinterpret_cast<void*>(zeImageGetProperties), reinterpret_cast<void*>(watched_zeImageGetProperties), reinterpret_cast<void*>(traced_zeImageGetProperties)},
+    {"zeImageViewCreateExp", "zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView)", reinterpret_cast<void*>(zeImageViewCreateExp), reinterpret_cast<void*>(watched_zeImageViewCreateExp), reinterpret_cast<void*>(traced_zeImageViewCreateExp)},
+    {"zeImageViewCreateExt", "zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView)", reinterpret_cast<void*>(zeImageViewCreateExt), reinterpret_cast<void*>(watched_zeImageViewCreateExt), reinterpret_cast<void*>(traced_zeImageViewCreateExt)},
+    {"zeInit", "zeInit(flags)", reinterpret_cast<void*>(zeInit), reinterpret_cast<void*>(watched_zeInit), reinterpret_cast<void*>(traced_zeInit)},
+    {"zeInitDrivers", "zeInitDrivers(pCount, phDrivers, desc)", reinterpret_cast<void*>(zeInitDrivers), reinterpret_cast<void*>(watched_zeInitDrivers), reinterpret_cast<void*>(traced_zeInitDrivers)},
+    {"zeKernelCreate", "zeKernelCreate(hModule, desc, phKernel)", reinterpret_cast<void*>(zeKernelCreate), reinterpret_cast<void*>(watched_zeKernelCreate), reinterpret_cast<void*>(traced_zeKernelCreate)},
+    {"zeKernelDestroy", "zeKernelDestroy(hKernel)", reinterpret_cast<void*>(zeKernelDestroy), reinterpret_cast<void*>(watched_zeKernelDestroy), reinterpret_cast<void*>(traced_zeKernelDestroy)},
+    {"zeKernelGetAllocationPropertiesExp", "zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties)", reinterpret_cast<void*>(zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(watched_zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(traced_zeKernelGetAllocationPropertiesExp)},
+    {"zeKernelGetBinaryExp", "zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary)", reinterpret_cast<void*>(zeKernelGetBinaryExp), reinterpret_cast<void*>(watched_zeKernelGetBinaryExp), reinterpret_cast<void*>(traced_zeKernelGetBinaryExp)},
+    {"zeKernelGetIndirectAccess", "zeKernelGetIndirectAccess(hKernel, pFlags)", reinterpret_cast<void*>(zeKernelGetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelGetIndirectAccess), reinterpret_cast<void*>(traced_zeKernelGetIndirectAccess)},
+    {"zeKernelGetName", "zeKernelGetName(hKernel, pSize, pName)", reinterpret_cast<void*>(zeKernelGetName), reinterpret_cast<void*>(watched_zeKernelGetName), reinterpret_cast<void*>(traced_zeKernelGetName)},
+    {"zeKernelGetProperties", "zeKernelGetProperties(hKernel, pKernelProperties)", reinterpret_cast<void*>(zeKernelGetProperties), reinterpret_cast<void*>(watched_zeKernelGetProperties), reinterpret_cast<void*>(traced_zeKernelGetProperties)},
+    {"zeKernelGetSourceAttributes", "zeKernelGetSourceAttributes(hKernel, pSize, pString)", reinterpret_cast<void*>(zeKernelGetSourceAttributes), reinterpret_cast<void*>(watched_zeKernelGetSourceAttributes), reinterpret_cast<void*>(traced_zeKernelGetSourceAttributes)},
+    {"zeKernelSchedulingHintExp", "zeKernelSchedulingHintExp(hKernel, pHint)", reinterpret_cast<void*>(zeKernelSchedulingHintExp), reinterpret_cast<void*>(watched_zeKernelSchedulingHintExp), reinterpret_cast<void*>(traced_zeKernelSchedulingHintExp)},
+    {"zeKernelSetArgumentValue", "zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue)", reinterpret_cast<void*>(zeKernelSetArgumentValue), reinterpret_cast<void*>(watched_zeKernelSetArgumentValue), reinterpret_cast<void*>(traced_zeKernelSetArgumentValue)},
+    {"zeKernelSetCacheConfig", "zeKernelSetCacheConfig(hKernel, flags)", reinterpret_cast<void*>(zeKernelSetCacheConfig), reinterpret_cast<void*>(watched_zeKernelSetCacheConfig), reinterpret_cast<void*>(traced_zeKernelSetCacheConfig)},
+    {"zeKernelSetGlobalOffsetExp", "zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ)", reinterpret_cast<void*>(zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(watched_zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(traced_zeKernelSetGlobalOffsetExp)},
+    {"zeKernelSetGroupSize", "zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ)", reinterpret_cast<void*>(zeKernelSetGroupSize), reinterpret_cast<void*>(watched_zeKernelSetGroupSize), reinterpret_cast<void*>(traced_zeKernelSetGroupSize)},
+    {"zeKernelSetIndirectAccess", "zeKernelSetIndirectAccess(hKernel, flags)", reinterpret_cast<void*>(zeKernelSetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelSetIndirectAccess), reinterpret_cast<void*>(traced_zeKernelSetIndirectAccess)},
+    {"zeKernelSuggestGroupSize", "zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ)", reinterpret_cast<void*>(zeKernelSuggestGroupSize), reinterpret_cast<void*>(watched_zeKernelSuggestGroupSize), reinterpret_cast<void*>(traced_zeKernelSuggestGroupSize)},
+    {"zeKernelSuggestMaxCooperativeGroupCount", "zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount)", reinterpret_cast<void*>(zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(watched_zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(traced_zeKernelSuggestMaxCooperativeGroupCount)},
+    {"zeMemAllocDevice", "zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr)", reinterpret_cast<void*>(zeMemAllocDevice), reinterpret_cast<void*>(watched_zeMemAllocDevice), reinterpret_cast<void*>(traced_zeMemAllocDevice)},
+    {"zeMemAllocHost", "zeMemAllocHost(hContext, host_desc, size, alignment, pptr)", reinterpret_cast<void*>(zeMemAllocHost), reinterpret_cast<void*>(watched_zeMemAllocHost), reinterpret_cast<void*>(traced_zeMemAllocHost)},
+    {"zeMemAllocShared", "zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr)", reinterpret_cast<void*>(zeMemAllocShared), reinterpret_cast<void*>(watched_zeMemAllocShared), reinterpret_cast<void*>(traced_zeMemAllocShared)},
+    {"zeMemCloseIpcHandle", "zeMemCloseIpcHandle(hContext, ptr)", reinterpret_cast<void*>(zeMemCloseIpcHandle), reinterpret_cast<void*>(watched_zeMemCloseIpcHandle), reinterpret_cast<void*>(traced_zeMemCloseIpcHandle)},
+    {"zeMemFree", "zeMemFree(hContext, ptr)", reinterpret_cast<void*>(zeMemFree), reinterpret_cast<void*>(watched_zeMemFree), reinterpret_cast<void*>(traced_zeMemFree)},
+    {"zeMemFreeExt", "zeMemFreeExt(hContext, pMemFreeDesc, ptr)", reinterpret_cast<void*>(zeMemFreeExt), reinterpret_cast<void*>(watched_zeMemFreeExt), reinterpret_cast<void*>(traced_zeMemFreeExt)},
+    {"zeMemGetAddressRange", "zeMemGetAddressRange(hContext, ptr, pBase, pSize)", reinterpret_cast<void*>(zeMemGetAddressRange), reinterpret_cast<void*>(watched_zeMemGetAddressRange), reinterpret_cast<void*>(traced_zeMemGetAddressRange)},
+    {"zeMemGetAllocProperties", "zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice)", reinterpret_cast<void*>(zeMemGetAllocProperties), reinterpret_cast<void*>(watched_zeMemGetAllocProperties), reinterpret_cast<void*>(traced_zeMemGetAllocProperties)},
+    {"zeMemGetAtomicAccessAttributeExp", "zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr)", reinterpret_cast<void*>(zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(traced_zeMemGetAtomicAccessAttributeExp)},
+    {"zeMemGetFileDescriptorFromIpcHandleExp", "zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle)", reinterpret_cast<void*>(zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(watched_zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(traced_zeMemGetFileDescriptorFromIpcHandleExp)},
+    {"zeMemGetIpcHandle", "zeMemGetIpcHandle(hContext, ptr, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandle), reinterpret_cast<void*>(watched_zeMemGetIpcHandle), reinterpret_cast<void*>(traced_zeMemGetIpcHandle)},
+    {"zeMemGetIpcHandleFromFileDescriptorExp", "zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(watched_zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(traced_zeMemGetIpcHandleFromFileDescriptorExp)},
+    {"zeMemGetIpcHandleWithProperties", "zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(watched_zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(traced_zeMemGetIpcHandleWithProperties)},
+    {"zeMemGetPitchFor2dImage", "zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch)", reinterpret_cast<void*>(zeMemGetPitchFor2dImage), reinterpret_cast<void*>(watched_zeMemGetPitchFor2dImage), reinterpret_cast<void*>(traced_zeMemGetPitchFor2dImage)},
+    {"zeMemOpenIpcHandle", "zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr)", reinterpret_cast<void*>(zeMemOpenIpcHandle), reinterpret_cast<void*>(watched_zeMemOpenIpcHandle), reinterpret_cast<void*>(traced_zeMemOpenIpcHandle)},
+    {"zeMemPutIpcHandle", "zeMemPutIpcHandle(hContext, handle)", reinterpret_cast<void*>(zeMemPutIpcHandle), reinterpret_cast<void*>(watched_zeMemPutIpcHandle), reinterpret_cast<void*>(traced_zeMemPutIpcHandle)},
+    {"zeMemSetAtomicAccessAttributeExp", "zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr)", reinterpret_cast<void*>(zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(traced_zeMemSetAtomicAccessAttributeExp)},
+    {"zeModuleBuildLogDestroy", "zeModuleBuildLogDestroy(hModuleBuildLog)", reinterpret_cast<void*>(zeModuleBuildLogDestroy), reinterpret_cast<void*>(watched_zeModuleBuildLogDestroy), reinterpret_cast<void*>(traced_zeModuleBuildLogDestroy)},
+    {"zeModuleBuildLogGetString", "zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog)", reinterpret_cast<void*>(zeModuleBuildLogGetString), reinterpret_cast<void*>(watched_zeModuleBuildLogGetString), reinterpret_cast<void*>(traced_zeModuleBuildLogGetString)},
+    {"zeModuleCreate", "zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog)", reinterpret_cast<void*>(zeModuleCreate), reinterpret_cast<void*>(watched_zeModuleCreate), reinterpret_cast<void*>(traced_zeModuleCreate)},
+    {"zeModuleDestroy", "zeModuleDestroy(hModule)", reinterpret_cast<void*>(zeModuleDestroy), reinterpret_cast<void*>(watched_zeModuleDestroy), reinterpret_cast<void*>(traced_zeModuleDestroy)},
+    {"zeModuleDynamicLink", "zeModuleDynamicLink(numModules, phModules, phLinkLog)", reinterpret_cast<void*>(zeModuleDynamicLink), reinterpret_cast<void*>(watched_zeModuleDynamicLink), reinterpret_cast<void*>(traced_zeModuleDynamicLink)},
+    {"zeModuleGetFunctionPointer", "zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction)", reinterpret_cast<void*>(zeModuleGetFunctionPointer), reinterpret_cast<void*>(watched_zeModuleGetFunctionPointer), reinterpret_cast<void*>(traced_zeModuleGetFunctionPointer)},
+    {"zeModuleGetGlobalPointer", "zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr)", reinterpret_cast<void*>(zeModuleGetGlobalPointer), reinterpret_cast<void*>(watched_zeModuleGetGlobalPointer), reinterpret_cast<void*>(traced_zeModuleGetGlobalPointer)},
+    {"zeModuleGetKernelNames", "zeModuleGetKernelNames(hModule, pCount, pNames)", reinterpret_cast<void*>(zeModuleGetKernelNames), reinterpret_cast<void*>(watched_zeModuleGetKernelNames), reinterpret_cast<void*>(traced_zeModuleGetKernelNames)},
+    {"zeModuleGetNativeBinary", "zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary)", reinterpret_cast<void*>(zeModuleGetNativeBinary), reinterpret_cast<void*>(watched_zeModuleGetNativeBinary), reinterpret_cast<void*>(traced_zeModuleGetNativeBinary)},
+    {"zeModuleGetProperties", "zeModuleGetProperties(hModule, pModuleProperties)", reinterpret_cast<void*>(zeModuleGetProperties), reinterpret_cast<void*>(watched_zeModuleGetProperties), reinterpret_cast<void*>(traced_zeModuleGetProperties)},
+    {"zeModuleInspectLinkageExt", "zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog)", reinterpret_cast<void*>(zeModuleInspectLinkageExt), reinterpret_cast<void*>(watched_zeModuleInspectLinkageExt), reinterpret_cast<void*>(traced_zeModuleInspectLinkageExt)},
+    {"zePhysicalMemCreate", "zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory)", reinterpret_cast<void*>(zePhysicalMemCreate), reinterpret_cast<void*>(watched_zePhysicalMemCreate), reinterpret_cast<void*>(traced_zePhysicalMemCreate)},
+    {"zePhysicalMemDestroy", "zePhysicalMemDestroy(hContext, hPhysicalMemory)", reinterpret_cast<void*>(zePhysicalMemDestroy), reinterpret_cast<void*>(watched_zePhysicalMemDestroy), reinterpret_cast<void*>(traced_zePhysicalMemDestroy)},
+    {"zePhysicalMemGetProperties", "zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties)", reinterpret_cast<void*>(zePhysicalMemGetProperties), reinterpret_cast<void*>(watched_zePhysicalMemGetProperties), reinterpret_cast<void*>(traced_zePhysicalMemGetProperties)},
+    {"zeRTASBuilderBuildExp", "zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes)", reinterpret_cast<void*>(zeRTASBuilderBuildExp), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExp), reinterpret_cast<void*>(traced_zeRTASBuilderBuildExp)},
+    {"zeRTASBuilderBuildExt", "zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes)", reinterpret_cast<void*>(zeRTASBuilderBuildExt), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExt), reinterpret_cast<void*>(traced_zeRTASBuilderBuildExt)},
+    {"zeRTASBuilderCommandListAppendCopyExt", "zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(watched_zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(traced_zeRTASBuilderCommandListAppendCopyExt)},
+    {"zeRTASBuilderCreateExp", "zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder)", reinterpret_cast<void*>(zeRTASBuilderCreateExp), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExp), reinterpret_cast<void*>(traced_zeRTASBuilderCreateExp)},
+    {"zeRTASBuilderCreateExt", "zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder)", reinterpret_cast<void*>(zeRTASBuilderCreateExt), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExt), reinterpret_cast<void*>(traced_zeRTASBuilderCreateExt)},
+    {"zeRTASBuilderDestroyExp", "zeRTASBuilderDestroyExp(hBuilder)", reinterpret_cast<void*>(zeRTASBuilderDestroyExp), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExp), reinterpret_cast<void*>(traced_zeRTASBuilderDestroyExp)},
+    {"zeRTASBuilderDestroyExt", "zeRTASBuilderDestroyExt(hBuilder)", reinterpret_cast<void*>(zeRTASBuilderDestroyExt), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExt), reinterpret_cast<void*>(traced_zeRTASBuilderDestroyExt)},
+    {"zeRTASBuilderGetBuildPropertiesExp", "zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties)", reinterpret_cast<void*>(zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(traced_zeRTASBuilderGetBuildPropertiesExp)},
+    {"zeRTASBuilderGetBuildPropertiesExt", "zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties)", reinterpret_cast<void*>(zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(traced_zeRTASBuilderGetBuildPropertiesExt)},
+    {"zeRTASParallelOperationCreateExp", "zeRTASParallelOperationCreateExp(hDriver, phParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationCreateExp)},
+    {"zeRTASParallelOperationCreateExt", "zeRTASParallelOperationCreateExt(hDriver, phParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationCreateExt)},
+    {"zeRTASParallelOperationDestroyExp", "zeRTASParallelOperationDestroyExp(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationDestroyExp)},
+    {"zeRTASParallelOperationDestroyExt", "zeRTASParallelOperationDestroyExt(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationDestroyExt)},
+    {"zeRTASParallelOperationGetPropertiesExp", "zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties)", reinterpret_cast<void*>(zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationGetPropertiesExp)},
+    {"zeRTASParallelOperationGetPropertiesExt", "zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties)", reinterpret_cast<void*>(zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationGetPropertiesExt)},
+    {"zeRTASParallelOperationJoinExp", "zeRTASParallelOperationJoinExp(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationJoinExp)},
+    {"zeRTASParallelOperationJoinExt", "zeRTASParallelOperationJoinExt(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationJoinExt)},
+    {"zeSamplerCreate", "zeSamplerCreate(hContext, hDevice, desc, phSampler)", reinterpret_cast<void*>(zeSamplerCreate), reinterpret_cast<void*>(watched_zeSamplerCreate), reinterpret_cast<void*>(traced_zeSamplerCreate)},
+    {"zeSamplerDestroy", "zeSamplerDestroy(hSampler)", reinterpret_cast<void*>(zeSamplerDestroy), reinterpret_cast<void*>(watched_zeSamplerDestroy), reinterpret_cast<void*>(traced_zeSamplerDestroy)},
+    {"zeVirtualMemFree", "zeVirtualMemFree(hContext, ptr, size)", reinterpret_cast<void*>(zeVirtualMemFree), reinterpret_cast<void*>(watched_zeVirtualMemFree), reinterpret_cast<void*>(traced_zeVirtualMemFree)},
+    {"zeVirtualMemGetAccessAttribute", "zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize)", reinterpret_cast<void*>(zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(traced_zeVirtualMemGetAccessAttribute)},
+    {"zeVirtualMemMap", "zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access)", reinterpret_cast<void*>(zeVirtualMemMap), reinterpret_cast<void*>(watched_zeVirtualMemMap), reinterpret_cast<void*>(traced_zeVirtualMemMap)},
+    {"zeVirtualMemQueryPageSize", "zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize)", reinterpret_cast<void*>(zeVirtualMemQueryPageSize), reinterpret_cast<void*>(watched_zeVirtualMemQueryPageSize), reinterpret_cast<void*>(traced_zeVirtualMemQueryPageSize)},
+    {"zeVirtualMemReserve", "zeVirtualMemReserve(hContext, pStart, size, pptr)", reinterpret_cast<void*>(zeVirtualMemReserve), reinterpret_cast<void*>(watched_zeVirtualMemReserve), reinterpret_cast<void*>(traced_zeVirtualMemReserve)},
+    {"zeVirtualMemSetAccessAttribute", "zeVirtualMemSetAccessAttribute(hContext, ptr, size, access)", reinterpret_cast<void*>(zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(traced_zeVirtualMemSetAccessAttribute)},
+    {"zeVirtualMemUnmap", "zeVirtualMemUnmap(hContext, ptr, size)", reinterpret_cast<void*>(zeVirtualMemUnmap), reinterpret_cast<void*>(watched_zeVirtualMemUnmap), reinterpret_cast<void*>(traced_zeVirtualMemUnmap)},
+    {"zerGetDefaultContext", "zerGetDefaultContext()", reinterpret_cast<void*>(zerGetDefaultContext), reinterpret_cast<void*>(watched_zerGetDefaultContext), reinterpret_cast<void*>(traced_zerGetDefaultContext)},
+    {"zerGetLastErrorDescription", "zerGetLastErrorDescription(ppString)", reinterpret_cast<void*>(zerGetLastErrorDescription), reinterpret_cast<void*>(watched_zerGetLastErrorDescription), reinterpret_cast<void*>(traced_zerGetLastErrorDescription)},
+    {"zerTranslateDeviceHandleToIdentifier", "zerTranslateDeviceHandleToIdentifier(hDevice)", reinterpret_cast<void*>(zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(watched_zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(traced_zerTranslateDeviceHandleToIdentifier)},
+    {"zerTranslateIdentifierToDeviceHandle", "zerTranslateIdentifierToDeviceHandle(identifier)", reinterpret_cast<void*>(zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(watched_zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(traced_zerTranslateIdentifierToDeviceHandle)},
+    {"zesDeviceEccAvailable", "zesDeviceEccAvailable(hDevice, pAvailable)", reinterpret_cast<void*>(zesDeviceEccAvailable), reinterpret_cast<void*>(watched_zesDeviceEccAvailable), reinterpret_cast<void*>(traced_zesDeviceEccAvailable)},
+    {"zesDeviceEccConfigurable", "zesDeviceEccConfigurable(hDevice, pConfigurable)", reinterpret_cast<void*>(zesDeviceEccConfigurable), reinterpret_cast<void*>(watched_zesDeviceEccConfigurable), reinterpret_cast<void*>(traced_zesDeviceEccConfigurable)},
+    {"zesDeviceEnumActiveVFExp", "zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle)", reinterpret_cast<void*>(zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(traced_zesDeviceEnumActiveVFExp)},
+    {"zesDeviceEnumDiagnosticTestSuites", "zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics)", reinterpret_cast<void*>(zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(watched_zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(traced_zesDeviceEnumDiagnosticTestSuites)},
+    {"zesDeviceEnumEnabledVFExp", "zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle)", reinterpret_cast<void*>(zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(traced_zesDeviceEnumEnabledVFExp)},
+    {"zesDeviceEnumEngineGroups", "zesDeviceEnumEngineGroups(hDevice, pCount, phEngine)", reinterpret_cast<void*>(zesDeviceEnumEngineGroups), reinterpret_cast<void*>(watched_zesDeviceEnumEngineGroups), reinterpret_cast<void*>(traced_zesDeviceEnumEngineGroups)},
+    {"zesDeviceEnumFabricPorts", "zesDeviceEnumFabricPorts(hDevice, pCount, phPort)", reinterpret_cast<void*>(zesDeviceEnumFabricPorts), reinterpret_cast<void*>(watched_zesDeviceEnumFabricPorts), reinterpret_cast<void*>(traced_zesDeviceEnumFabricPorts)},
+    {"zesDeviceEnumFans", "zesDeviceEnumFans(hDevice, pCount, phFan)", reinterpret_cast<void*>(zesDeviceEnumFans), reinterpret_cast<void*>(watched_zesDeviceEnumFans), reinterpret_cast<void*>(traced_zesDeviceEnumFans)},
+    {"zesDeviceEnumFirmwares", "zesDeviceEnumFirmwares(hDevice, pCount, phFirmware)", reinterpret_cast<void*>(zesDeviceEnumFirmwares), reinterpret_cast<void*>(watched_zesDeviceEnumFirmwares), reinterpret_cast<void*>(traced_zesDeviceEnumFirmwares)},
+    {"zesDeviceEnumFrequencyDomains", "zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency)", reinterpret_cast<void*>(zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(traced_zesDeviceEnumFrequencyDomains)},
+    {"zesDeviceEnumLeds", "zesDeviceEnumLeds(hDevice, pCount, phLed)", reinterpret_cast<void*>(zesDeviceEnumLeds), reinterpret_cast<void*>(watched_zesDeviceEnumLeds), reinterpret_cast<void*>(traced_zesDeviceEnumLeds)},
+    {"zesDeviceEnumMemoryModules", "zesDeviceEnumMemoryModules(hDevice, pCount, phMemory)", reinterpret_cast<void*>(zesDeviceEnumMemoryModules), reinterpret_cast<void*>(watched_zesDeviceEnumMemoryModules), reinterpret_cast<void*>(traced_zesDeviceEnumMemoryModules)},
+    {"zesDeviceEnumOverclockDomains", "zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle)", reinterpret_cast<void*>(zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(traced_zesDeviceEnumOverclockDomains)},
+    {"zesDeviceEnumPerformanceFactorDomains", "zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf)", reinterpret_cast<void*>(zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(traced_zesDeviceEnumPerformanceFactorDomains)},
+    {"zesDeviceEnumPowerDomains", "zesDeviceEnumPowerDomains(hDevice, pCount, phPower)", reinterpret_cast<void*>(zesDeviceEnumPowerDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPowerDomains), reinterpret_cast<void*>(traced_zesDeviceEnumPowerDomains)},
+    {"zesDeviceEnumPsus", "zesDeviceEnumPsus(hDevice, pCount, phPsu)", reinterpret_cast<void*>(zesDeviceEnumPsus), reinterpret_cast<void*>(watched_zesDeviceEnumPsus), reinterpret_cast<void*>(traced_zesDeviceEnumPsus)},
+    {"zesDeviceEnumRasErrorSets", "zesDeviceEnumRasErrorSets(hDevice, pCount, phRas)", reinterpret_cast<void*>(zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(watched_zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(traced_zesDeviceEnumRasErrorSets)},
+    {"zesDeviceEnumSchedulers", "zesDeviceEnumSchedulers(hDevice, pCount, phScheduler)", reinterpret_cast<void*>(zesDeviceEnumSchedulers), reinterpret_cast<void*>(watched_zesDeviceEnumSchedulers), reinterpret_cast<void*>(traced_zesDeviceEnumSchedulers)},
+    {"zesDeviceEnumStandbyDomains", "zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby)", reinterpret_cast<void*>(zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(traced_zesDeviceEnumStandbyDomains)},
+    {"zesDeviceEnumTemperatureSensors", "zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature)", reinterpret_cast<void*>(zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(watched_zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(traced_zesDeviceEnumTemperatureSensors)},
+    {"zesDeviceEventRegister", "zesDeviceEventRegister(hDevice, events)", reinterpret_cast<void*>(zesDeviceEventRegister), reinterpret_cast<void*>(watched_zesDeviceEventRegister), reinterpret_cast<void*>(traced_zesDeviceEventRegister)},
+    {"zesDeviceGet", "zesDeviceGet(hDriver, pCount, phDevices)", reinterpret_cast<void*>(zesDeviceGet), reinterpret_cast<void*>(watched_zesDeviceGet), reinterpret_cast<void*>(traced_zesDeviceGet)},
+    {"zesDeviceGetCardPowerDomain", "zesDeviceGetCardPowerDomain(hDevice, phPower)", reinterpret_cast<void*>(zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(watched_zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(traced_zesDeviceGetCardPowerDomain)},
+    {"zesDeviceGetEccState", "zesDeviceGetEccState(hDevice, pState)", reinterpret_cast<void*>(zesDeviceGetEccState), reinterpret_cast<void*>(watched_zesDeviceGetEccState), reinterpret_cast<void*>(traced_zesDeviceGetEccState)},
+    {"zesDeviceGetOverclockControls", "zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls)", reinterpret_cast<void*>(zesDeviceGetOverclockControls), reinterpret_cast<void*>(watched_zesDeviceGetOverclockControls), reinterpret_cast<void*>(traced_zesDeviceGetOverclockControls)},
+    {"zesDeviceGetOverclockDomains", "zesDeviceGetOverclockDomains(hDevice, pOverclockDomains)", reinterpret_cast<void*>(zesDeviceGetOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceGetOverclockDomains), reinterpret_cast<void*>(traced_zesDeviceGetOverclockDomains)},
+    {"zesDeviceGetProperties", "zesDeviceGetProperties(hDevice, pProperties)", reinterpret_cast<void*>(zesDeviceGetProperties), reinterpret_cast<void*>(watched_zesDeviceGetProperties), reinterpret_cast<void*>(traced_zesDeviceGetProperties)},
+    {"zesDeviceGetState", "zesDeviceGetState(hDevice, pState)", reinterpret_cast<void*>(zesDeviceGetState), reinterpret_cast<void*>(watched_zesDeviceGetState), reinterpret_cast<void*>(traced_zesDeviceGetState)},
+    {"zesDeviceGetSubDevicePropertiesExp", "zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps)", reinterpret_cast<void*>(zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(watched_zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(traced_zesDeviceGetSubDevicePropertiesExp)},
+    {"zesDevicePciGetBars", "zesDevicePciGetBars(hDevice, pCount, pProperties)", reinterpret_cast<void*>(zesDevicePciGetBars), reinterpret_cast<void*>(watched_zesDevicePciGetBars), reinterpret_cast<void*>(traced_zesDevicePciGetBars)},
+    {"zesDevicePciGetProperties", "zesDevicePciGetProperties(hDevice, pProperties)", reinterpret_cast<void*>(zesDevicePciGetProperties), reinterpret_cast<void*>(watched_zesDevicePciGetProperties), reinterpret_cast<void*>(traced_zesDevicePciGetProperties)},
+    {"zesDevicePciGetState", "zesDevicePciGetState(hDevice, pState)", reinterpret_cast<void*>(zesDevicePciGetState), reinterpret_cast<void*>(watched_zesDevicePciGetState), reinterpret_cast<void*>(traced_zesDevicePciGetState)},
+    {"zesDevicePciGetStats", "zesDevicePciGetStats(hDevice, pStats)", reinterpret_cast<void*>(zesDevicePciGetStats), reinterpret_cast<void*>(watched_zesDevicePciGetStats), reinterpret_cast<void*>(traced_zesDevicePciGetStats)},
+    {"zesDevicePciLinkSpeedUpdateExt", "zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction)", reinterpret_cast<void*>(zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(watched_zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(traced_zesDevicePciLinkSpeedUpdateExt)},
+    {"zesDeviceProcessesGetState", "zesDeviceProcessesGetState(hDevice, pCount, pProcesses)", reinterpret_cast<void*>(zesDeviceProcessesGetState), reinterpret_cast<void*>(watched_zesDeviceProcessesGetState), reinterpret_cast<void*>(traced_zesDeviceProcessesGetState)},
+    {"zesDeviceReadOverclockState", "zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset)", reinterpret_cast<void*>(zesDeviceReadOverclockState), reinterpret_cast<void*>(watched_zesDeviceReadOverclockState), reinterpret_cast<void*>(traced_zesDeviceReadOverclockState)},
+    {"zesDeviceReset", "zesDeviceReset(hDevice, force)", reinterpret_cast<void*>(zesDeviceReset), reinterpret_cast<void*>(watched_zesDeviceReset), reinterpret_cast<void*>(traced_zesDeviceReset)},
+    {"zesDeviceResetExt", "zesDeviceResetExt(hDevice, pProperties)", reinterpret_cast<void*>(zesDeviceResetExt), reinterpret_cast<void*>(watched_zesDeviceResetExt), reinterpret_cast<void*>(traced_zesDeviceResetExt)},
+    {"zesDeviceResetOverclockSettings", "zesDeviceResetOverclockSettings(hDevice, onShippedState)", reinterpret_cast<void*>(zesDeviceResetOverclockSettings), reinterpret_cast<void*>(watched_zesDeviceResetOverclockSettings), reinterpret_cast<void*>(traced_zesDeviceResetOverclockSettings)},
+    {"zesDeviceSetEccState", "zesDeviceSetEccState(hDevice, newState, pState)", reinterpret_cast<void*>(zesDeviceSetEccState), reinterpret_cast<void*>(watched_zesDeviceSetEccState), reinterpret_cast<void*>(traced_zesDeviceSetEccState)},
+    {"zesDeviceSetOverclockWaiver", "zesDeviceSetOverclockWaiver(hDevice)", reinterpret_cast<void*>(zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(watched_zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(traced_zesDeviceSetOverclockWaiver)},
+    {"zesDiagnosticsGetProperties", "zesDiagnosticsGetProperties(hDiagnostics, pProperties)", reinterpret_cast<void*>(zesDiagnosticsGetProperties), reinterpret_cast<void*>(watched_zesDiagnosticsGetProperties), reinterpret_cast<void*>(traced_zesDiagnosticsGetProperties)},
+    {"zesDiagnosticsGetTests", "zesDiagnosticsGetTests(hDiagnostics, pCount, pTests)", reinterpret_cast<void*>(zesDiagnosticsGetTests), reinterpret_cast<void*>(watched_zesDiagnosticsGetTests), reinterpret_cast<void*>(traced_zesDiagnosticsGetTests)},
+    {"zesDiagnosticsRunTests", "zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult)", reinterpret_cast<void*>(zesDiagnosticsRunTests), reinterpret_cast<void*>(watched_zesDiagnosticsRunTests), reinterpret_cast<void*>(traced_zesDiagnosticsRunTests)},
+    {"zesDriverEventListen", "zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents)", reinterpret_cast<void*>(zesDriverEventListen), reinterpret_cast<void*>(watched_zesDriverEventListen), reinterpret_cast<void*>(traced_zesDriverEventListen)},
+    {"zesDriverEventListenEx", "zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents)", reinterpret_cast<void*>(zesDriverEventListenEx), reinterpret_cast<void*>(watched_zesDriverEventListenEx), reinterpret_cast<void*>(traced_zesDriverEventListenEx)},
+    {"zesDriverGet", "zesDriverGet(pCount, phDrivers)", reinterpret_cast<void*>(zesDriverGet), reinterpret_cast<void*>(watched_zesDriverGet), reinterpret_cast<void*>(traced_zesDriverGet)},
+    {"zesDriverGetDeviceByUuidExp", "zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId)", reinterpret_cast<void*>(zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(watched_zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(traced_zesDriverGetDeviceByUuidExp)},
+    {"zesDriverGetExtensionFunctionAddress", "zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress)", reinterpret_cast<void*>(zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(traced_zesDriverGetExtensionFunctionAddress)},
+    {"zesDriverGetExtensionProperties", "zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties)", reinterpret_cast<void*>(zesDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zesDriverGetExtensionProperties), reinterpret_cast<void*>(traced_zesDriverGetExtensionProperties)},
+    {"zesEngineGetActivity", "zesEngineGetActivity(hEngine, pStats)", reinterpret_cast<void*>(zesEngineGetActivity), reinterpret_cast<void*>(watched_zesEngineGetActivity), reinterpret_cast<void*>(traced_zesEngineGetActivity)},
+    {"zesEngineGetActivityExt", "zesEngineGetActivityExt(hEngine, pCount, pStats)", reinterpret_cast<void*>(zesEngineGetActivityExt), reinterpret_cast<void*>(watched_zesEngineGetActivityExt), reinterpret_cast<void*>(traced_zesEngineGetActivityExt)},
+    {"zesEngineGetProperties", "zesEngineGetProperties(hEngine, pProperties)", reinterpret_cast<void*>(zesEngineGetProperties), reinterpret_cast<void*>(watched_zesEngineGetProperties), reinterpret_cast<void*>(traced_zesEngineGetProperties)},
+    {"zesFabricPortGetConfig", "zesFabricPortGetConfig(hPort, pConfig)", reinterpret_cast<void*>(zesFabricPortGetConfig), reinterpret_cast<void*>(watched_zesFabricPortGetConfig), reinterpret_cast<void*>(traced_zesFabricPortGetConfig)},
+    {"zesFabricPortGetFabricErrorCounters", "zesFabricPortGetFabricErrorCounters(hPort, pErrors)", reinterpret_cast<void*>(zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(watched_zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(traced_zesFabricPortGetFabricErrorCounters)},
+    {"zesFabricPortGetLinkType", "zesFabricPortGetLinkType(hPort, pLinkType)", reinterpret_cast<void*>(zesFabricPortGetLinkType), reinterpret_cast<void*>(watched_zesFabricPortGetLinkType), reinterpret_cast<void*>(traced_zesFabricPortGetLinkType)},
+    {"zesFabricPortGetMultiPortThroughput", "zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput)", reinterpret_cast<void*>(zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(traced_zesFabricPortGetMultiPortThroughput)},
+    {"zesFabricPortGetProperties", "zesFabricPortGetProperties(hPort, pProperties)", reinterpret_cast<void*>(zesFabricPortGetProperties), reinterpret_cast<void*>(watched_zesFabricPortGetProperties), reinterpret_cast<void*>(traced_zesFabricPortGetProperties)},
+    {"zesFabricPortGetState", "zesFabricPortGetState(hPort, pState)", reinterpret_cast<void*>(zesFabricPortGetState), reinterpret_cast<void*>(watched_zesFabricPortGetState), reinterpret_cast<void*>(traced_zesFabricPortGetState)},
+    {"zesFabricPortGetThroughput", "zesFabricPortGetThroughput(hPort, pThroughput)", reinterpret_cast<void*>(zesFabricPortGetThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetThroughput), reinterpret_cast<void*>(traced_zesFabricPortGetThroughput)},
+    {"zesFabricPortSetConfig", "zesFabricPortSetConfig(hPort, pConfig)", reinterpret_cast<void*>(zesFabricPortSetConfig), reinterpret_cast<void*>(watched_zesFabricPortSetConfig), reinterpret_cast<void*>(traced_zesFabricPortSetConfig)},
+    {"zesFanGetConfig", "zesFanGetConfig(hFan, pConfig)", reinterpret_cast<void*>(zesFanGetConfig), reinterpret_cast<void*>(watched_zesFanGetConfig), reinterpret_cast<void*>(traced_zesFanGetConfig)},
+    {"zesFanGetProperties", "zesFanGetProperties(hFan, pProperties)", reinterpret_cast<void*>(zesFanGetProperties), reinterpret_cast<void*>(watched_zesFanGetProperties), reinterpret_cast<void*>(traced_zesFanGetProperties)},
+    {"zesFanGetState", "zesFanGetState(hFan, units, pSpeed)", reinterpret_cast<void*>(zesFanGetState), reinterpret_cast<void*>(watched_zesFanGetState), reinterpret_cast<void*>(traced_zesFanGetState)},
+    {"zesFanSetDefaultMode", "zesFanSetDefaultMode(hFan)", reinterpret_cast<void*>(zesFanSetDefaultMode), reinterpret_cast<void*>(watched_zesFanSetDefaultMode), reinterpret_cast<void*>(traced_zesFanSetDefaultMode)},
+    {"zesFanSetFixedSpeedMode", "zesFanSetFixedSpeedMode(hFan, speed)", reinterpret_cast<void*>(zesFanSetFixedSpeedMode), reinterpret_cast<void*>(watched_zesFanSetFixedSpeedMode), reinterpret_cast<void*>(traced_zesFanSetFixedSpeedMode)},
+    {"zesFanSetSpeedTableMode", "zesFanSetSpeedTableMode(hFan, speedTable)", reinterpret_cast<void*>(zesFanSetSpeedTableMode), reinterpret_cast<void*>(watched_zesFanSetSpeedTableMode), reinterpret_cast<void*>(traced_zesFanSetSpeedTableMode)},
+    {"zesFirmwareFlash", "zesFirmwareFlash(hFirmware, pImage, size)", reinterpret_cast<void*>(zesFirmwareFlash), reinterpret_cast<void*>(watched_zesFirmwareFlash), reinterpret_cast<void*>(traced_zesFirmwareFlash)},
+    {"zesFirmwareGetConsoleLogs", "zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog)", reinterpret_cast<void*>(zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(watched_zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(traced_zesFirmwareGetConsoleLogs)},
+    {"zesFirmwareGetFlashProgress", "zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent)", reinterpret_cast<void*>(zesFirmwareGetFlashProgress), reinterpret_cast<void*>(watched_zesFirmwareGetFlashProgress), reinterpret_cast<void*>(traced_zesFirmwareGetFlashProgress)},
+    {"zesFirmwareGetProperties", "zesFirmwareGetProperties(hFirmware, pProperties)", reinterpret_cast<void*>(zesFirmwareGetProperties), reinterpret_cast<void*>(watched_zesFirmwareGetProperties), reinterpret_cast<void*>(traced_zesFirmwareGetProperties)},
+    {"zesFirmwareGetSecurityVersionExp", "zesFirmwareGetSecurityVersionExp(hFirmware, pVersion)", reinterpret_cast<void*>(zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(traced_zesFirmwareGetSecurityVersionExp)},
+    {"zesFirmwareSetSecurityVersionExp", "zesFirmwareSetSecurityVersionExp(hFirmware)", reinterpret_cast<void*>(zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(traced_zesFirmwareSetSecurityVersionExp)},
+    {"zesFrequencyGetAvailableClocks", "zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency)", reinterpret_cast<void*>(zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(watched_zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(traced_zesFrequencyGetAvailableClocks)},
+    {"zesFrequencyGetProperties", "zesFrequencyGetProperties(hFrequency, pProperties)", reinterpret_cast<void*>(zesFrequencyGetProperties), reinterpret_cast<void*>(watched_zesFrequencyGetProperties), reinterpret_cast<void*>(traced_zesFrequencyGetProperties)},
+    {"zesFrequencyGetRange", "zesFrequencyGetRange(hFrequency, pLimits)", reinterpret_cast<void*>(zesFrequencyGetRange), reinterpret_cast<void*>(watched_zesFrequencyGetRange), reinterpret_cast<void*>(traced_zesFrequencyGetRange)},
+    {"zesFrequencyGetState", "zesFrequencyGetState(hFrequency, pState)", reinterpret_cast<void*>(zesFrequencyGetState), reinterpret_cast<void*>(watched_zesFrequencyGetState), reinterpret_cast<void*>(traced_zesFrequencyGetState)},
+    {"zesFrequencyGetThrottleTime", "zesFrequencyGetThrottleTime(hFrequency, pThrottleTime)", reinterpret_cast<void*>(zesFrequencyGetThrottleTime), reinterpret_cast<void*>(watched_zesFrequencyGetThrottleTime), reinterpret_cast<void*>(traced_zesFrequencyGetThrottleTime)},
+    {"zesFrequencyOcGetCapabilities", "zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities)", reinterpret_cast<void*>(zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(watched_zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(traced_zesFrequencyOcGetCapabilities)},
+    {"zesFrequencyOcGetFrequencyTarget", "zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency)", reinterpret_cast<void*>(zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(traced_zesFrequencyOcGetFrequencyTarget)},
+    {"zesFrequencyOcGetIccMax", "zesFrequencyOcGetIccMax(hFrequency, pOcIccMax)", reinterpret_cast<void*>(zesFrequencyOcGetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetIccMax), reinterpret_cast<void*>(traced_zesFrequencyOcGetIccMax)},
+    {"zesFrequencyOcGetMode", "zesFrequencyOcGetMode(hFrequency, pCurrentOcMode)", reinterpret_cast<void*>(zesFrequencyOcGetMode), reinterpret_cast<void*>(watched_zesFrequencyOcGetMode), reinterpret_cast<void*>(traced_zesFrequencyOcGetMode)},
+    {"zesFrequencyOcGetTjMax", "zesFrequencyOcGetTjMax(hFrequency, pOcTjMax)", reinterpret_cast<void*>(zesFrequencyOcGetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetTjMax), reinterpret_cast<void*>(traced_zesFrequencyOcGetTjMax)},
+    {"zesFrequencyOcGetVoltageTarget", "zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset)", reinterpret_cast<void*>(zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(traced_zesFrequencyOcGetVoltageTarget)},
+    {"zesFrequencyOcSetFrequencyTarget", "zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency)", reinterpret_cast<void*>(zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(traced_zesFrequencyOcSetFrequencyTarget)},
+    {"zesFrequencyOcSetIccMax", "zesFrequencyOcSetIccMax(hFrequency, ocIccMax)", reinterpret_cast<void*>(zesFrequencyOcSetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetIccMax), reinterpret_cast<void*>(traced_zesFrequencyOcSetIccMax)},
+    {"zesFrequencyOcSetMode", "zesFrequencyOcSetMode(hFrequency, CurrentOcMode)", reinterpret_cast<void*>(zesFrequencyOcSetMode), reinterpret_cast<void*>(watched_zesFrequencyOcSetMode), reinterpret_cast<void*>(traced_zesFrequencyOcSetMode)},
+    {"zesFrequencyOcSetTjMax", "zesFrequencyOcSetTjMax(hFrequency, ocTjMax)", reinterpret_cast<void*>(zesFrequencyOcSetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetTjMax), reinterpret_cast<void*>(traced_zesFrequencyOcSetTjMax)},
+    {"zesFrequencyOcSetVoltageTarget", "zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset)", reinterpret_cast<void*>(zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(traced_zesFrequencyOcSetVoltageTarget)},
+    {"zesFrequencySetRange", "zesFrequencySetRange(hFrequency, pLimits)", reinterpret_cast<void*>(zesFrequencySetRange), reinterpret_cast<void*>(watched_zesFrequencySetRange), reinterpret_cast<void*>(traced_zesFrequencySetRange)},
+    {"zesInit", "zesInit(flags)", reinterpret_cast<void*>(zesInit), reinterpret_cast<void*>(watched_zesInit), reinterpret_cast<void*>(traced_zesInit)},
+    {"zesLedGetProperties", "zesLedGetProperties(hLed, pProperties)", reinterpret_cast<void*>(zesLedGetProperties), reinterpret_cast<void*>(watched_zesLedGetProperties), reinterpret_cast<void*>(traced_zesLedGetProperties)},
+    {"zesLedGetState", "zesLedGetState(hLed, pState)", reinterpret_cast<void*>(zesLedGetState), reinterpret_cast<void*>(watched_zesLedGetState), reinterpret_cast<void*>(traced_zesLedGetState)},
+    {"zesLedSetColor", "zesLedSetColor(hLed, pColor)", reinterpret_cast<void*>(zesLedSetColor), reinterpret_cast<void*>(watched_zesLedSetColor), reinterpret_cast<void*>(traced_zesLedSetColor)},
+    {"zesLedSetState", "zesLedSetState(hLed, enable)", reinterpret_cast<void*>(zesLedSetState), reinterpret_cast<void*>(watched_zesLedSetState), reinterpret_cast<void*>(traced_zesLedSetState)},
+    {"zesMemoryGetBandwidth", "zesMemoryGetBandwidth(hMemory, pBandwidth)", reinterpret_cast<void*>(zesMemoryGetBandwidth), reinterpret_cast<void*>(watched_zesMemoryGetBandwidth), reinterpret_cast<void*>(traced_zesMemoryGetBandwidth)},
+    {"zesMemoryGetProperties", "zesMemoryGetProperties(hMemory, pProperties)", reinterpret_cast<void*>(zesMemoryGetProperties), reinterpret_cast<void*>(watched_zesMemoryGetProperties), reinterpret_cast<void*>(traced_zesMemoryGetProperties)},
+    {"zesMemoryGetState", "zesMemoryGetState(hMemory, pState)", reinterpret_cast<void*>(zesMemoryGetState), reinterpret_cast<void*>(watched_zesMemoryGetState), reinterpret_cast<void*>(traced_zesMemoryGetState)},
+    {"zesOverclockGetControlCurrentValue", "zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue)", reinterpret_cast<void*>(zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(watched_zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(traced_zesOverclockGetControlCurrentValue)},
+    {"zesOverclockGetControlPendingValue", "zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue)", reinterpret_cast<void*>(zesOverclockGetControlPendingValue), reinterpret_cast<void*>(watched_zesOverclockGetControlPendingValue), reinterpret_cast<void*>(traced_zesOverclockGetControlPendingValue)},
+    {"zesOverclockGetControlState", "zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction)", reinterpret_cast<void*>(zesOverclockGetControlState), reinterpret_cast<void*>(watched_zesOverclockGetControlState), reinterpret_cast<void*>(traced_zesOverclockGetControlState)},
+    {"zesOverclockGetDomainControlProperties", "zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties)", reinterpret_cast<void*>(zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainControlProperties)},
+    {"zesOverclockGetDomainProperties", "zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties)", reinterpret_cast<void*>(zesOverclockGetDomainProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainProperties)},
+    {"zesOverclockGetDomainVFProperties", "zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties)", reinterpret_cast<void*>(zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainVFProperties)},
+    {"zesOverclockGetVFPointValues", "zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue)", reinterpret_cast<void*>(zesOverclockGetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockGetVFPointValues), reinterpret_cast<void*>(traced_zesOverclockGetVFPointValues)},
+    {"zesOverclockSetControlUserValue", "zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction)", reinterpret_cast<void*>(zesOverclockSetControlUserValue), reinterpret_cast<void*>(watched_zesOverclockSetControlUserValue), reinterpret_cast<void*>(traced_zesOverclockSetControlUserValue)},
+    {"zesOverclockSetVFPointValues", "zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue)", reinterpret_cast<void*>(zesOverclockSetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockSetVFPointValues), reinterpret_cast<void*>(traced_zesOverclockSetVFPointValues)},
+    {"zesPerformanceFactorGetConfig", "zesPerformanceFactorGetConfig(hPerf, pFactor)", reinterpret_cast<void*>(zesPerformanceFactorGetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorGetConfig), reinterpret_cast<void*>(traced_zesPerformanceFactorGetConfig)},
+    {"zesPerformanceFactorGetProperties", "zesPerformanceFactorGetProperties(hPerf, pProperties)", reinterpret_cast<void*>(zesPerformanceFactorGetProperties), reinterpret_cast<void*>(watched_zesPerformanceFactorGetProperties), reinterpret_cast<void*>(traced_zesPerformanceFactorGetProperties)},
+    {"zesPerformanceFactorSetConfig", "zesPerformanceFactorSetConfig(hPerf, factor)", reinterpret_cast<void*>(zesPerformanceFactorSetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorSetConfig), reinterpret_cast<void*>(traced_zesPerformanceFactorSetConfig)},
+    {"zesPowerGetEnergyCounter", "zesPowerGetEnergyCounter(hPower, pEnergy)", reinterpret_cast<void*>(zesPowerGetEnergyCounter), reinterpret_cast<void*>(watched_zesPowerGetEnergyCounter), reinterpret_cast<void*>(traced_zesPowerGetEnergyCounter)},
+    {"zesPowerGetEnergyThreshold", "zesPowerGetEnergyThreshold(hPower, pThreshold)", reinterpret_cast<void*>(zesPowerGetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerGetEnergyThreshold), reinterpret_cast<void*>(traced_zesPowerGetEnergyThreshold)},
+    {"zesPowerGetLimits", "zesPowerGetLimits(hPower, pSustained, pBurst, pPeak)", reinterpret_cast<void*>(zesPowerGetLimits), reinterpret_cast<void*>(watched_zesPowerGetLimits), reinterpret_cast<void*>(traced_zesPowerGetLimits)},
+    {"zesPowerGetLimitsExt", "zesPowerGetLimitsExt(hPower, pCount, pSustained)", reinterpret_cast<void*>(zesPowerGetLimitsExt), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt), reinterpret_cast<void*>(traced_zesPowerGetLimitsExt)},
+    {"zesPowerGetLimitsExt2", "zesPowerGetLimitsExt2(hPower, pLimit)", reinterpret_cast<void*>(zesPowerGetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt2), reinterpret_cast<void*>(traced_zesPowerGetLimitsExt2)},
+    {"zesPowerGetProperties", "zesPowerGetProperties(hPower, pProperties)", reinterpret_cast<void*>(zesPowerGetProperties), reinterpret_cast<void*>(watched_zesPowerGetProperties), reinterpret_cast<void*>(traced_zesPowerGetProperties)},
+    {"zesPowerGetUsage", "zesPowerGetUsage(hPower, pInstantPower, pAveragePower)", reinterpret_cast<void*>(zesPowerGetUsage), reinterpret_cast<void*>(watched_zesPowerGetUsage), reinterpret_cast<void*>(traced_zesPowerGetUsage)},
+    {"zesPowerSetEnergyThreshold", "zesPowerSetEnergyThreshold(hPower, threshold)", reinterpret_cast<void*>(zesPowerSetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerSetEnergyThreshold), reinterpret_cast<void*>(traced_zesPowerSetEnergyThreshold)},
+    {"zesPowerSetLimits", "zesPowerSetLimits(hPower, pSustained, pBurst, pPeak)", reinterpret_cast<void*>(zesPowerSetLimits), reinterpret_cast<void*>(watched_zesPowerSetLimits), reinterpret_cast<void*>(traced_zesPowerSetLimits)},
+    {"zesPowerSetLimitsExt", "zesPowerSetLimitsExt(hPower, pCount, pSustained)", reinterpret_cast<void*>(zesPowerSetLimitsExt), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt), reinterpret_cast<void*>(traced_zesPowerSetLimitsExt)},
+    {"zesPowerSetLimitsExt2", "zesPowerSetLimitsExt2(hPower, limit)", reinterpret_cast<void*>(zesPowerSetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt2), reinterpret_cast<void*>(traced_zesPowerSetLimitsExt2)},
+    {"zesPsuGetProperties", "zesPsuGetProperties(hPsu, pProperties)", reinterpret_cast<void*>(zesPsuGetProperties), reinterpret_cast<void*>(watched_zesPsuGetProperties), reinterpret_cast<void*>(traced_zesPsuGetProperties)},
+    {"zesPsuGetState", "zesPsuGetState(hPsu, pState)", reinterpret_cast<void*>(zesPsuGetState), reinterpret_cast<void*>(watched_zesPsuGetState), reinterpret_cast<void*>(traced_zesPsuGetState)},
+    {"zesRasClearStateExp", "zesRasClearStateExp(hRas, category)", reinterpret_cast<void*>(zesRasClearStateExp), reinterpret_cast<void*>(watched_zesRasClearStateExp), reinterpret_cast<void*>(traced_zesRasClearStateExp)},
+    {"zesRasGetConfig", "zesRasGetConfig(hRas, pConfig)", reinterpret_cast<void*>(zesRasGetConfig), reinterpret_cast<void*>(watched_zesRasGetConfig), reinterpret_cast<void*>(traced_zesRasGetConfig)},
+    {"zesRasGetConfigExp", "zesRasGetConfigExp(hRas, count, pConfig)", reinterpret_cast<void*>(zesRasGetConfigExp), reinterpret_cast<void*>(watched_zesRasGetConfigExp), reinterpret_cast<void*>(traced_zesRasGetConfigExp)},
+    {"zesRasGetProperties", "zesRasGetProperties(hRas, pProperties)", reinterpret_cast<void*>(zesRasGetProperties), reinterpret_cast<void*>(watched_zesRasGetProperties), reinterpret_cast<void*>(traced_zesRasGetProperties)},
+    {"zesRasGetState", "zesRasGetState(hRas, clear, pState)", reinterpret_cast<void*>(zesRasGetState), reinterpret_cast<void*>(watched_zesRasGetState), reinterpret_cast<void*>(traced_zesRasGetState)},
+    {"zesRasGetStateExp", "zesRasGetStateExp(hRas, pCount, pState)", reinterpret_cast<void*>(zesRasGetStateExp), reinterpret_cast<void*>(watched_zesRasGetStateExp), reinterpret_cast<void*>(traced_zesRasGetStateExp)},
+    {"zesRasGetStateExp2", "zesRasGetStateExp2(hRas, count, pCategories, pState)", reinterpret_cast<void*>(zesRasGetStateExp2), reinterpret_cast<void*>(watched_zesRasGetStateExp2), reinterpret_cast<void*>(traced_zesRasGetStateExp2)},
+    {"zesRasGetSupportedCategoriesExp", "zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories)", reinterpret_cast<void*>(zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(watched_zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(traced_zesRasGetSupportedCategoriesExp)},
+    {"zesRasSetConfig", "zesRasSetConfig(hRas, pConfig)", reinterpret_cast<void*>(zesRasSetConfig), reinterpret_cast<void*>(watched_zesRasSetConfig), reinterpret_cast<void*>(traced_zesRasSetConfig)},
+    {"zesRasSetConfigExp", "zesRasSetConfigExp(hRas, count, pConfig)", reinterpret_cast<void*>(zesRasSetConfigExp), reinterpret_cast<void*>(watched_zesRasSetConfigExp), reinterpret_cast<void*>(traced_zesRasSetConfigExp)},
+    {"zesSchedulerGetCurrentMode", "zesSchedulerGetCurrentMode(hScheduler, pMode)", reinterpret_cast<void*>(zesSchedulerGetCurrentMode), reinterpret_cast<void*>(watched_zesSchedulerGetCurrentMode), reinterpret_cast<void*>(traced_zesSchedulerGetCurrentMode)},
+    {"zesSchedulerGetProperties", "zesSchedulerGetProperties(hScheduler, pProperties)", reinterpret_cast<void*>(zesSchedulerGetProperties), reinterpret_cast<void*>(watched_zesSchedulerGetProperties), reinterpret_cast<void*>(traced_zesSchedulerGetProperties)},
+    {"zesSchedulerGetTimeoutModeProperties", "zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig)", reinterpret_cast<void*>(zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(traced_zesSchedulerGetTimeoutModeProperties)},
+    {"zesSchedulerGetTimesliceModeProperties", "zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig)", reinterpret_cast<void*>(zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(traced_zesSchedulerGetTimesliceModeProperties)},
+    {"zesSchedulerSetComputeUnitDebugMode", "zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(watched_zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(traced_zesSchedulerSetComputeUnitDebugMode)},
+    {"zesSchedulerSetExclusiveMode", "zesSchedulerSetExclusiveMode(hScheduler, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(watched_zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(traced_zesSchedulerSetExclusiveMode)},
+    {"zesSchedulerSetTimeoutMode", "zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(traced_zesSchedulerSetTimeoutMode)},
+    {"zesSchedulerSetTimesliceMode", "zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(traced_zesSchedulerSetTimesliceMode)},
+    {"zesStandbyGetMode", "zesStandbyGetMode(hStandby, pMode)", reinterpret_cast<void*>(zesStandbyGetMode), reinterpret_cast<void*>(watched_zesStandbyGetMode), reinterpret_cast<void*>(traced_zesStandbyGetMode)},
+    {"zesStandbyGetProperties", "zesStandbyGetProperties(hStandby, pProperties)", reinterpret_cast<void*>(zesStandbyGetProperties), reinterpret_cast<void*>(watched_zesStandbyGetProperties), reinterpret_cast<void*>(traced_zesStandbyGetProperties)},
+    {"zesStandbySetMode", "zesStandbySetMode(hStandby, mode)", reinterpret_cast<void*>(zesStandbySetMode), reinterpret_cast<void*>(watched_zesStandbySetMode), reinterpret_cast<void*>(traced_zesStandbySetMode)},
+    {"zesTemperatureGetConfig", "zesTemperatureGetConfig(hTemperature, pConfig)", reinterpret_cast<void*>(zesTemperatureGetConfig), reinterpret_cast<void*>(watched_zesTemperatureGetConfig), reinterpret_cast<void*>(traced_zesTemperatureGetConfig)},
+    {"zesTemperatureGetProperties", "zesTemperatureGetProperties(hTemperature, pProperties)", reinterpret_cast<void*>(zesTemperatureGetProperties), reinterpret_cast<void*>(watched_zesTemperatureGetProperties), reinterpret_cast<void*>(traced_zesTemperatureGetProperties)},
+    {"zesTemperatureGetState", "zesTemperatureGetState(hTemperature, pTemperature)", reinterpret_cast<void*>(zesTemperatureGetState), reinterpret_cast<void*>(watched_zesTemperatureGetState), reinterpret_cast<void*>(traced_zesTemperatureGetState)},
+    {"zesTemperatureSetConfig", "zesTemperatureSetConfig(hTemperature, pConfig)", reinterpret_cast<void*>(zesTemperatureSetConfig), reinterpret_cast<void*>(watched_zesTemperatureSetConfig), reinterpret_cast<void*>(traced_zesTemperatureSetConfig)},
+    {"zesVFManagementGetVFCapabilitiesExp", "zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability)", reinterpret_cast<void*>(zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFCapabilitiesExp)},
+    {"zesVFManagementGetVFCapabilitiesExp2", "zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability)", reinterpret_cast<void*>(zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFCapabilitiesExp2)},
+    {"zesVFManagementGetVFEngineUtilizationExp", "zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil)", reinterpret_cast<void*>(zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFEngineUtilizationExp)},
+    {"zesVFManagementGetVFEngineUtilizationExp2", "zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil)", reinterpret_cast<void*>(zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFEngineUtilizationExp2)},
+    {"zesVFManagementGetVFMemoryUtilizationExp", "zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil)", reinterpret_cast<void*>(zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFMemoryUtilizationExp)},
+    {"zesVFManagementGetVFMemoryUtilizationExp2", "zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil)", reinterpret_cast<void*>(zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFMemoryUtilizationExp2)},
+    {"zesVFManagementGetVFPropertiesExp", "zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties)", reinterpret_cast<void*>(zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFPropertiesExp)},
+    {"zesVFManagementSetVFTelemetryModeExp", "zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable)", reinterpret_cast<void*>(zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(traced_zesVFManagementSetVFTelemetryModeExp)},
+    {"zesVFManagementSetVFTelemetrySamplingIntervalExp", "zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval)", reinterpret_cast<void*>(zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(traced_zesVFManagementSetVFTelemetrySamplingIntervalExp)},
+    {"zetCommandListAppendMarkerExp", "zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value)", reinterpret_cast<void*>(zetCommandListAppendMarkerExp), reinterpret_cast<void*>(watched_zetCommandListAppendMarkerExp), reinterpret_cast<void*>(traced_zetCommandListAppendMarkerExp)},
+    {"zetCommandListAppendMetricMemoryBarrier", "zetCommandListAppendMetricMemoryBarrier(hCommandList)", reinterpret_cast<void*>(zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(watched_zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(traced_zetCommandListAppendMetricMemoryBarrier)},
+    {"zetCommandListAppendMetricQueryBegin", "zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery)", reinterpret_cast<void*>(zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(traced_zetCommandListAppendMetricQueryBegin)},
+    {"zetCommandListAppendMetricQueryEnd", "zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(traced_zetCommandListAppendMetricQueryEnd)},
+    {"zetCommandListAppendMetricStreamerMarker", "zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value)", reinterpret_cast<void*>(zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(watched_zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(traced_zetCommandListAppendMetricStreamerMarker)},
+    {"zetContextActivateMetricGroups", "zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups)", reinterpret_cast<void*>(zetContextActivateMetricGroups), reinterpret_cast<void*>(watched_zetContextActivateMetricGroups), reinterpret_cast<void*>(traced_zetContextActivateMetricGroups)},
+    {"zetDebugAcknowledgeEvent", "zetDebugAcknowledgeEvent(hDebug, event)", reinterpret_cast<void*>(zetDebugAcknowledgeEvent), reinterpret_cast<void*>(watched_zetDebugAcknowledgeEvent), reinterpret_cast<void*>(traced_zetDebugAcknowledgeEvent)},
+    {"zetDebugAttach", "zetDebugAttach(hDevice, config, phDebug)", reinterpret_cast<void*>(zetDebugAttach), reinterpret_cast<void*>(watched_zetDebugAttach), reinterpret_cast<void*>(traced_zetDebugAttach)},
+    {"zetDebugDetach", "zetDebugDetach(hDebug)", reinterpret_cast<void*>(zetDebugDetach), reinterpret_cast<void*>(watched_zetDebugDetach), reinterpret_cast<void*>(traced_zetDebugDetach)},
+    {"zetDebugGetRegisterSetProperties", "zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties)", reinterpret_cast<void*>(zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(traced_zetDebugGetRegisterSetProperties)},
+    {"zetDebugGetThreadRegisterSetProperties", "zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties)", reinterpret_cast<void*>(zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(traced_zetDebugGetThreadRegisterSetProperties)},
+    {"zetDebugInterrupt", "zetDebugInterrupt(hDebug, thread)", reinterpret_cast<void*>(zetDebugInterrupt), reinterpret_cast<void*>(watched_zetDebugInterrupt), reinterpret_cast<void*>(traced_zetDebugInterrupt)},
+    {"zetDebugReadEvent", "zetDebugReadEvent(hDebug, timeout, event)", reinterpret_cast<void*>(zetDebugReadEvent), reinterpret_cast<void*>(watched_zetDebugReadEvent), reinterpret_cast<void*>(traced_zetDebugReadEvent)},
+    {"zetDebugReadMemory", "zetDebugReadMemory(hDebug, thread, desc, size, buffer)", reinterpret_cast<void*>(zetDebugReadMemory), reinterpret_cast<void*>(watched_zetDebugReadMemory), reinterpret_cast<void*>(traced_zetDebugReadMemory)},
+    {"zetDebugReadRegisters", "zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues)", reinterpret_cast<void*>(zetDebugReadRegisters), reinterpret_cast<void*>(watched_zetDebugReadRegisters), reinterpret_cast<void*>(traced_zetDebugReadRegisters)},
+    {"zetDebugResume", "zetDebugResume(hDebug, thread)", reinterpret_cast<void*>(zetDebugResume), reinterpret_cast<void*>(watched_zetDebugResume), reinterpret_cast<void*>(traced_zetDebugResume)},
+    {"zetDebugWriteMemory", "zetDebugWriteMemory(hDebug, thread, desc, size, buffer)", reinterpret_cast<void*>(zetDebugWriteMemory), reinterpret_cast<void*>(watched_zetDebugWriteMemory), reinterpret_cast<void*>(traced_zetDebugWriteMemory)},
+    {"zetDebugWriteRegisters", "zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues)", reinterpret_cast<void*>(zetDebugWriteRegisters), reinterpret_cast<void*>(watched_zetDebugWriteRegisters), reinterpret_cast<void*>(traced_zetDebugWriteRegisters)},
+    {"zetDeviceCreateMetricGroupsFromMetricsExp", "zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup)", reinterpret_cast<void*>(zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(watched_zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(traced_zetDeviceCreateMetricGroupsFromMetricsExp)},
+    {"zetDeviceDisableMetricsExp", "zetDeviceDisableMetricsExp(hDevice)", reinterpret_cast<void*>(zetDeviceDisableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceDisableMetricsExp), reinterpret_cast<void*>(traced_zetDeviceDisableMetricsExp)},
+    {"zetDeviceEnableMetricsExp", "zetDeviceEnableMetricsExp(hDevice)", reinterpret_cast<void*>(zetDeviceEnableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceEnableMetricsExp), reinterpret_cast<void*>(traced_zetDeviceEnableMetricsExp)},
+    {"zetDeviceGetConcurrentMetricGroupsExp", "zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount)", reinterpret_cast<void*>(zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(watched_zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(traced_zetDeviceGetConcurrentMetricGroupsExp)},
+    {"zetDeviceGetDebugProperties", "zetDeviceGetDebugProperties(hDevice, pDebugProperties)", reinterpret_cast<void*>(zetDeviceGetDebugProperties), reinterpret_cast<void*>(watched_zetDeviceGetDebugProperties), reinterpret_cast<void*>(traced_zetDeviceGetDebugProperties)},
+    {"zetKernelGetProfileInfo", "zetKernelGetProfileInfo(hKernel, pProfileProperties)", reinterpret_cast<void*>(zetKernelGetProfileInfo), reinterpret_cast<void*>(watched_zetKernelGetProfileInfo), reinterpret_cast<void*>(traced_zetKernelGetProfileInfo)},
+    {"zetMetricCreateFromProgrammableExp", "zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles)", reinterpret_cast<void*>(zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(traced_zetMetricCreateFromProgrammableExp)},
+    {"zetMetricCreateFromProgrammableExp2", "zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles)", reinterpret_cast<void*>(zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(traced_zetMetricCreateFromProgrammableExp2)},
+    {"zetMetricDecoderCreateExp", "zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder)", reinterpret_cast<void*>(zetMetricDecoderCreateExp), reinterpret_cast<void*>(watched_zetMetricDecoderCreateExp), reinterpret_cast<void*>(traced_zetMetricDecoderCreateExp)},
+    {"zetMetricDecoderDestroyExp", "zetMetricDecoderDestroyExp(phMetricDecoder)", reinterpret_cast<void*>(zetMetricDecoderDestroyExp), reinterpret_cast<void*>(watched_zetMetricDecoderDestroyExp), reinterpret_cast<void*>(traced_zetMetricDecoderDestroyExp)},
+    {"zetMetricDecoderGetDecodableMetricsExp", "zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics)", reinterpret_cast<void*>(zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(watched_zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(traced_zetMetricDecoderGetDecodableMetricsExp)},
+    {"zetMetricDestroyExp", "zetMetricDestroyExp(hMetric)", reinterpret_cast<void*>(zetMetricDestroyExp), reinterpret_cast<void*>(watched_zetMetricDestroyExp), reinterpret_cast<void*>(traced_zetMetricDestroyExp)},
+    {"zetMetricGet", "zetMetricGet(hMetricGroup, pCount, phMetrics)", reinterpret_cast<void*>(zetMetricGet), reinterpret_cast<void*>(watched_zetMetricGet), reinterpret_cast<void*>(traced_zetMetricGet)},
+    {"zetMetricGetProperties", "zetMetricGetProperties(hMetric, pProperties)", reinterpret_cast<void*>(zetMetricGetProperties), reinterpret_cast<void*>(watched_zetMetricGetProperties), reinterpret_cast<void*>(traced_zetMetricGetProperties)},
+    {"zetMetricGroupAddMetricExp", "zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString)", reinterpret_cast<void*>(zetMetricGroupAddMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupAddMetricExp), reinterpret_cast<void*>(traced_zetMetricGroupAddMetricExp)},
+    {"zetMetricGroupCalculateMetricExportDataExp", "zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMetricExportDataExp)},
+    {"zetMetricGroupCalculateMetricValues", "zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMetricValues)},
+    {"zetMetricGroupCalculateMultipleMetricValuesExp", "zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMultipleMetricValuesExp)},
+    {"zetMetricGroupCloseExp", "zetMetricGroupCloseExp(hMetricGroup)", reinterpret_cast<void*>(zetMetricGroupCloseExp), reinterpret_cast<void*>(watched_zetMetricGroupCloseExp), reinterpret_cast<void*>(traced_zetMetricGroupCloseExp)},
+    {"zetMetricGroupCreateExp", "zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup)", reinterpret_cast<void*>(zetMetricGroupCreateExp), reinterpret_cast<void*>(watched_zetMetricGroupCreateExp), reinterpret_cast<void*>(traced_zetMetricGroupCreateExp)},
+    {"zetMetricGroupDestroyExp", "zetMetricGroupDestroyExp(hMetricGroup)", reinterpret_cast<void*>(zetMetricGroupDestroyExp), reinterpret_cast<void*>(watched_zetMetricGroupDestroyExp), reinterpret_cast<void*>(traced_zetMetricGroupDestroyExp)},
+    {"zetMetricGroupGet", "zetMetricGroupGet(hDevice, pCount, phMetricGroups)", reinterpret_cast<void*>(zetMetricGroupGet), reinterpret_cast<void*>(watched_zetMetricGroupGet), reinterpret_cast<void*>(traced_zetMetricGroupGet)},
+    {"zetMetricGroupGetExportDataExp", "zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData)", reinterpret_cast<void*>(zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(traced_zetMetricGroupGetExportDataExp)},
+    {"zetMetricGroupGetGlobalTimestampsExp", "zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp)", reinterpret_cast<void*>(zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(watched_zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(traced_zetMetricGroupGetGlobalTimestampsExp)},
+    {"zetMetricGroupGetProperties", "zetMetricGroupGetProperties(hMetricGroup, pProperties)", reinterpret_cast<void*>(zetMetricGroupGetProperties), reinterpret_cast<void*>(watched_zetMetricGroupGetProperties), reinterpret_cast<void*>(traced_zetMetricGroupGetProperties)},
+    {"zetMetricGroupRemoveMetricExp", "zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric)", reinterpret_cast<void*>(zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(traced_zetMetricGroupRemoveMetricExp)},
+    {"zetMetricProgrammableGetExp", "zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables)", reinterpret_cast<void*>(zetMetricProgrammableGetExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetExp)},
+    {"zetMetricProgrammableGetParamInfoExp", "zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo)", reinterpret_cast<void*>(zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetParamInfoExp)},
+    {"zetMetricProgrammableGetParamValueInfoExp", "zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo)", reinterpret_cast<void*>(zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetParamValueInfoExp)},
+    {"zetMetricProgrammableGetPropertiesExp", "zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties)", reinterpret_cast<void*>(zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetPropertiesExp)},
+    {"zetMetricQueryCreate", "zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery)", reinterpret_cast<void*>(zetMetricQueryCreate), reinterpret_cast<void*>(watched_zetMetricQueryCreate), reinterpret_cast<void*>(traced_zetMetricQueryCreate)},
+    {"zetMetricQueryDestroy", "zetMetricQueryDestroy(hMetricQuery)", reinterpret_cast<void*>(zetMetricQueryDestroy), reinterpret_cast<void*>(watched_zetMetricQueryDestroy), reinterpret_cast<void*>(traced_zetMetricQueryDestroy)},
+    {"zetMetricQueryGetData", "zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricQueryGetData), reinterpret_cast<void*>(watched_zetMetricQueryGetData), reinterpret_cast<void*>(traced_zetMetricQueryGetData)},
+    {"zetMetricQueryPoolCreate", "zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool)", reinterpret_cast<void*>(zetMetricQueryPoolCreate), reinterpret_cast<void*>(watched_zetMetricQueryPoolCreate), reinterpret_cast<void*>(traced_zetMetricQueryPoolCreate)},
+    {"zetMetricQueryPoolDestroy", "zetMetricQueryPoolDestroy(hMetricQueryPool)", reinterpret_cast<void*>(zetMetricQueryPoolDestroy), reinterpret_cast<void*>(watched_zetMetricQueryPoolDestroy), reinterpret_cast<void*>(traced_zetMetricQueryPoolDestroy)},
+    {"zetMetricQueryReset", "zetMetricQueryReset(hMetricQuery)", reinterpret_cast<void*>(zetMetricQueryReset), reinterpret_cast<void*>(watched_zetMetricQueryReset), reinterpret_cast<void*>(traced_zetMetricQueryReset)},
+    {"zetMetricStreamerClose", "zetMetricStreamerClose(hMetricStreamer)", reinterpret_cast<void*>(zetMetricStreamerClose), reinterpret_cast<void*>(watched_zetMetricStreamerClose), reinterpret_cast<void*>(traced_zetMetricStreamerClose)},
+    {"zetMetricStreamerOpen", "zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer)", reinterpret_cast<void*>(zetMetricStreamerOpen), reinterpret_cast<void*>(watched_zetMetricStreamerOpen), reinterpret_cast<void*>(traced_zetMetricStreamerOpen)},
+    {"zetMetricStreamerReadData", "zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricStreamerReadData), reinterpret_cast<void*>(watched_zetMetricStreamerReadData), reinterpret_cast<void*>(traced_zetMetricStreamerReadData)},
+    {"zetMetricTracerCreateExp", "zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer)", reinterpret_cast<void*>(zetMetricTracerCreateExp), reinterpret_cast<void*>(watched_zetMetricTracerCreateExp), reinterpret_cast<void*>(traced_zetMetricTracerCreateExp)},
+    {"zetMetricTracerDecodeExp", "zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries)", reinterpret_cast<void*>(zetMetricTracerDecodeExp), reinterpret_cast<void*>(watched_zetMetricTracerDecodeExp), reinterpret_cast<void*>(traced_zetMetricTracerDecodeExp)},
+    {"zetMetricTracerDestroyExp", "zetMetricTracerDestroyExp(hMetricTracer)", reinterpret_cast<void*>(zetMetricTracerDestroyExp), reinterpret_cast<void*>(watched_zetMetricTracerDestroyExp), reinterpret_cast<void*>(traced_zetMetricTracerDestroyExp)},
+    {"zetMetricTracerDisableExp", "zetMetricTracerDisableExp(hMetricTracer, synchronous)", reinterpret_cast<void*>(zetMetricTracerDisableExp), reinterpret_cast<void*>(watched_zetMetricTracerDisableExp), reinterpret_cast<void*>(traced_zetMetricTracerDisableExp)},
+    {"zetMetricTracerEnableExp", "zetMetricTracerEnableExp(hMetricTracer, synchronous)", reinterpret_cast<void*>(zetMetricTracerEnableExp), reinterpret_cast<void*>(watched_zetMetricTracerEnableExp), reinterpret_cast<void*>(traced_zetMetricTracerEnableExp)},
+    {"zetMetricTracerReadDataExp", "zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricTracerReadDataExp), reinterpret_cast<void*>(watched_zetMetricTracerReadDataExp), reinterpret_cast<void*>(traced_zetMetricTracerReadDataExp)},
+    {"zetModuleGetDebugInfo", "zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo)", reinterpret_cast<void*>(zetModuleGetDebugInfo), reinterpret_cast<void*>(watched_zetModuleGetDebugInfo), reinterpret_cast<void*>(traced_zetModuleGetDebugInfo)},
+    {"zetTracerExpCreate", "zetTracerExpCreate(hContext, desc, phTracer)", reinterpret_cast<void*>(zetTracerExpCreate), reinterpret_cast<void*>(watched_zetTracerExpCreate), reinterpret_cast<void*>(traced_zetTracerExpCreate)},
+    {"zetTracerExpDestroy", "zetTracerExpDestroy(hTracer)", reinterpret_cast<void*>(zetTracerExpDestroy), reinterpret_cast<void*>(watched_zetTracerExpDestroy), reinterpret_cast<void*>(traced_zetTracerExpDestroy)},
+    {"zetTracerExpSetEnabled", "zetTracerExpSetEnabled(hTracer, enable)", reinterpret_cast<void*>(zetTracerExpSetEnabled), reinterpret_cast<void*>(watched_zetTracerExpSetEnabled), reinterpret_cast<void*>(traced_zetTracerExpSetEnabled)},
+    {"zetTracerExpSetEpilogues", "zetTracerExpSetEpilogues(hTracer, pCoreCbs)", reinterpret_cast<void*>(zetTracerExpSetEpilogues), reinterpret_cast<void*>(watched_zetTracerExpSetEpilogues), reinterpret_cast<void*>(traced_zetTracerExpSetEpilogues)},
+    {"zetTracerExpSetPrologues", "zetTracerExpSetPrologues(hTracer, pCoreCbs)", reinterpret_cast<void*>(zetTracerExpSetPrologues), reinterpret_cast<void*>(watched_zetTracerExpSetPrologues), reinterpret_cast<void*>(traced_zetTracerExpSetPrologues)},
 };
 
 }  // namespace

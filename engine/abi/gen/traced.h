@@ -9,7 +9,8 @@ struct TracedFunction {
   const char* name;
   const char* signature;  // with the names of its parameters
   void* plain;
-  void* traced;
+  void* watched;  // recorded and checked
+  void* traced;   // the same where anything looks at calls, else the plain one
 };
 
 // Sorted by name. Records of calls have the index.

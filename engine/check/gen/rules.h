@@ -16,6 +16,7 @@ enum class CheckKind : uint32_t {
 enum class Rule : uint32_t {
   OutOfBoundsRead,
   OutOfBoundsWrite,
+  ImageOutOfBounds,
   NullPointer,
   MisalignedAccess,
   WriteToConstant,
@@ -35,6 +36,7 @@ enum class Rule : uint32_t {
   CommandRace,
   OtherContext,
   EventNotHostVisible,
+  MissingHostScope,
   WrongStructureType,
   UnknownStructure,
   ClosedList,
@@ -59,6 +61,7 @@ struct RuleText {
 inline constexpr RuleText kRules[] = {
     {"out-of-bounds-read", CheckKind::Memory, "A kernel may read only inside of the allocation, variable or array that its pointer came from.", "Compare the index with the number of elements, or launch fewer work-items."},
     {"out-of-bounds-write", CheckKind::Memory, "A kernel may write only inside of the allocation, variable or array that its pointer came from.", "Compare the index with the number of elements, or launch fewer work-items."},
+    {"image-out-of-bounds", CheckKind::Memory, "A kernel accesses texels inside of the image only, but for reads through a sampler with an address mode.", "Compare the coordinates with the size of the image, or read through a sampler that clamps or repeats."},
     {"null-pointer", CheckKind::Memory, "A null pointer leads to no memory.", "Set the argument, or test the pointer before it is used."},
     {"misaligned-access", CheckKind::Memory, "An access needs an address that is a multiple of its size, and an atomic operation relies on it.", "Align the pointer, or read the bytes one by one."},
     {"write-to-constant", CheckKind::Memory, "Constant memory may not be written.", "Declare the argument `__global`, or write elsewhere."},
@@ -78,6 +81,7 @@ inline constexpr RuleText kRules[] = {
     {"command-race", CheckKind::Races, "Two commands that touch the same memory, one of them writing, need an order.", "Let one wait for an event of the other, put a barrier between them, or append both to one in-order list."},
     {"other-context", CheckKind::Strict, "The objects of a command belong to the context of its command list.", "Make all of them in one context."},
     {"event-not-host-visible", CheckKind::Strict, "The host may wait for, query or signal events of a host-visible pool only.", "Create the pool with ZE_EVENT_POOL_FLAG_HOST_VISIBLE."},
+    {"missing-host-scope", CheckKind::Strict, "An event makes results visible to the host only if the host is its signal or its wait scope.", "Create the event with ZE_EVENT_SCOPE_FLAG_HOST in `signal` or `wait`, or wait for the queue or a fence."},
     {"wrong-structure-type", CheckKind::Strict, "A structure begins with the value of ze_structure_type_t that belongs to it.", "Set stype, and pNext to null."},
     {"unknown-structure", CheckKind::Strict, "A pNext chain holds only structures that the function knows.", "Remove it, or set pNext to null: it may not be initialized."},
     {"closed-list", CheckKind::Strict, "Nothing may be appended to a closed command list.", "Append before zeCommandListClose, or reset the list first."},

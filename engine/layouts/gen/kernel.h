@@ -36,6 +36,7 @@ enum class CheckedMemory : uint32_t {
   Private = 3,  // a private variable
   Variable = 4,  // a program-scope variable
   Constant = 5,  // a constant of the program
+  Image = 6,  // no pointer: texels of an image
 };
 constexpr bool is_known(CheckedMemory value) {
   switch (value) {
@@ -45,6 +46,7 @@ constexpr bool is_known(CheckedMemory value) {
     case CheckedMemory::Private:
     case CheckedMemory::Variable:
     case CheckedMemory::Constant:
+    case CheckedMemory::Image:
       return true;
   }
   return false;
@@ -60,8 +62,9 @@ struct CheckFlag {
     kIdsByLane = 8,  // global ids of all lanes
     kInterleaved = 16,  // elements of the lanes lie side by side: distances are `lanes` times as long
     kSized = 32,  // the number of bytes follows the address; the engine only reports
+    kFloats = 64,  // of an image access, whose block has image and sampler behind the ids: the coordinates are floats; the engine only reports
   };
-  static constexpr uint32_t kAll = 63;
+  static constexpr uint32_t kAll = 127;
 };
 
 // Where work-items meet, and which vectors tell of it.

@@ -63,6 +63,7 @@ bool Allocations::add(std::unique_ptr<Allocation>& allocation) {
   uintptr_t base = allocation->base, end = base + allocation->size;
   bool fresh = allocation->origin != Origin::System && allocation->origin != Origin::Physical;
   std::unique_lock lock(mutex());
+  allocation_changes.fetch_add(1, std::memory_order_relaxed);
   auto at = by_base().lower_bound(base);
   if (at != by_base().begin() && std::prev(at)->second->base + std::prev(at)->second->size > base) --at;
   while (at != by_base().end() && at->first < end) {
@@ -76,6 +77,7 @@ bool Allocations::add(std::unique_ptr<Allocation>& allocation) {
 std::vector<std::unique_ptr<Allocation>> Allocations::take_all(const Context& context) {
   std::vector<std::unique_ptr<Allocation>> taken;
   std::unique_lock lock(mutex());
+  allocation_changes.fetch_add(1, std::memory_order_relaxed);
   for (auto at = by_base().begin(); at != by_base().end();) {
     if (at->second->context.get() == &context && at->second->origin != Origin::Physical && at->second->origin != Origin::Module) {
       taken.push_back(std::move(at->second));

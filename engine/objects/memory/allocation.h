@@ -70,6 +70,9 @@ struct Allocation {
   static uint64_t next_id();
 };
 
+// Counts allocations made and freed: facts about addresses hold as long as it stays the same.
+inline constinit std::atomic<uint64_t> allocation_changes{1};
+
 // Threading: any thread. Allocations are read under the lock, by a callback; a caller that removes one owns it alone.
 class Allocations {
  public:
@@ -85,6 +88,7 @@ class Allocations {
     if (found == by_base().end() || !agrees(*found->second)) return nullptr;
     std::unique_ptr<Allocation> taken = std::move(found->second);
     by_base().erase(found);
+    allocation_changes.fetch_add(1, std::memory_order_relaxed);
     return taken;
   }
 

@@ -49,6 +49,7 @@ class Event : public Object<Event, Kind::Event> {
   // True if other processes may signal it.
   bool shared() const { return shared_ || imported_ || (pool_->flags() & ZE_EVENT_POOL_FLAG_IPC); }
   uint32_t signal_scope() const { return signal_scope_; }
+  uint32_t wait_scope() const { return wait_scope_; }
   bool timed() const { return timed_; }
   bool counts() const { return counts_; }
   // The active capture that recorded a signal of this event.

@@ -42,6 +42,12 @@ RULES: Final = {
             "Compare the index with the number of elements, or launch fewer work-items.",
         ),
         Rule(
+            "image-out-of-bounds",
+            "memory",
+            "A kernel accesses texels inside of the image only, but for reads through a sampler with an address mode.",
+            "Compare the coordinates with the size of the image, or read through a sampler that clamps or repeats.",
+        ),
+        Rule(
             "null-pointer",
             "memory",
             "A null pointer leads to no memory.",
@@ -154,6 +160,12 @@ RULES: Final = {
             "strict",
             "The host may wait for, query or signal events of a host-visible pool only.",
             "Create the pool with ZE_EVENT_POOL_FLAG_HOST_VISIBLE.",
+        ),
+        Rule(
+            "missing-host-scope",
+            "strict",
+            "An event makes results visible to the host only if the host is its signal or its wait scope.",
+            "Create the event with ZE_EVENT_SCOPE_FLAG_HOST in `signal` or `wait`, or wait for the queue or a fence.",
         ),
         Rule(
             "wrong-structure-type",

@@ -256,6 +256,8 @@ class Variable:
     """The element size of an interleaved private array."""
     extents: tuple[int, ...] = ()
     """The dimensions of a local array, the contiguous one last."""
+    read_only: bool = False
+    """Is it a constant of the program that lies in a module's block?"""
 
 
 @dataclass(slots=True, frozen=True)

@@ -68,6 +68,8 @@ class CheckedMemory(enum.IntEnum):
     """A program-scope variable."""
     CONSTANT = 5
     """A constant of the program."""
+    IMAGE = 6
+    """No pointer: texels of an image."""
 
 
 class CheckFlag:
@@ -89,6 +91,11 @@ class CheckFlag:
     """Elements of the lanes lie side by side: distances are `lanes` times as long."""
     SIZED: Final = 32
     """The number of bytes follows the address; the engine only reports."""
+    FLOATS: Final = 64
+    """Of an image access, whose block has image and sampler behind the ids.
+
+    The coordinates are floats; the engine only reports.
+    """
 
 
 class Meeting(enum.IntEnum):

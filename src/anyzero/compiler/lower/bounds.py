@@ -200,6 +200,22 @@ def address_of(e: Emitter, pointer: Op) -> Value:
     return _number(e, e.value(pointer))
 
 
+def check_texels(e: Emitter, op: Op, image: Value, sampler: Value, coordinates: Value, mask: Value) -> None:
+    """The engine compares the coordinates with the size of the image. The access itself reaches no memory outside."""
+    made = e.checks.get((op, 0))
+    if made is None:
+        return
+    room = Room(e)
+    place = room.reserve(0)
+    flags = _put_ids(e, room)
+    room.put(image)
+    room.put(sampler)
+    site = _site(e, made.info, made.word, flags | (CheckFlag.FLOATS if op.info.float_coordinates else 0), 0)
+    e.b.intrinsics.setdefault("az_check_load", _LOAD)
+    worker = e.frame.worker
+    e.b.line(f"call void @az_check_load({worker.typed}, ptr @{site}, {place.typed}, {mask.typed}, {coordinates.typed})")
+
+
 def _outside(e: Emitter, pointer: Op, made: Op) -> Value:
     """Is any lane out of bounds or misaligned, or may one be?"""
     b, what = e.b, made.info
@@ -270,20 +286,23 @@ class Room:
         return e.moved(e.check_place, at)
 
 
+def _put_ids(e: Emitter, room: Room) -> int:
+    """The global ids of the lanes, and the flag that says how they lie."""
+    linear = e.lanes and e.choices.linear
+    for dimension in range(3):
+        first = e.frame.ids["global_id", dimension]
+        room.put(local_ids(e, dimension) + e.b.spread(first, e.lanes) if linear else first)
+    return CheckFlag.IDS_BY_LANE if linear else 0
+
+
 def _call(e: Emitter, pointer: Op, made: Op, data: list[Value] | list[Type]) -> list[Value]:
     """Calls the engine with values to be stored, or types to be loaded. Returns their places, and the addresses."""
     b, what = e.b, made.info
     begin, size = made.args
     shape = e.shape(pointer)
-    room, flags, stride = Room(e), 0, 0
+    room, stride = Room(e), 0
     place = room.reserve(0)
-    if e.lanes and e.choices.linear:
-        flags |= CheckFlag.IDS_BY_LANE
-        for dimension in range(3):
-            room.put(local_ids(e, dimension) + b.spread(e.frame.ids["global_id", dimension], e.lanes))
-    else:
-        for dimension in range(3):
-            room.put(e.frame.ids["global_id", dimension])
+    flags = _put_ids(e, room)
     if e.lanes and not (e.shape(begin).uniform and e.shape(size).uniform):
         flags |= CheckFlag.BOUNDS_BY_LANE
         room.put(_number(e, e.vector(begin)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from anyzero.compiler.ir import FAULTS, ImageAccess, Op
 from anyzero.compiler.llvm import I32, I64, PTR, Type, Value
 from anyzero.compiler.lower.arithmetic import fault
+from anyzero.compiler.lower.bounds import check_texels
 from anyzero.compiler.lower.calls import mask_bits
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.handlers import Chapter
@@ -101,6 +102,7 @@ def image_read(e: Emitter, op: Op) -> None:
     b.intrinsics.setdefault("az_image_read", _READ)
 
     def call(found: list[Value], mask: Value) -> None:
+        check_texels(e, op, found[0], found[1], coordinates, mask)
         b.line(
             f"call void @az_image_read({found[0].typed}, {found[1].typed}, i32 {_lanes(e)}, {mask.typed}, "
             f"{coordinates.typed}, i32 {int(access.float_coordinates)}, {lod.typed}, {texel.typed}, i32 {access.kind})"
@@ -122,6 +124,7 @@ def image_write(e: Emitter, op: Op) -> None:
     b.intrinsics.setdefault("az_image_write", _WRITE)
 
     def call(found: list[Value], mask: Value) -> None:
+        check_texels(e, op, found[0], Value(b, "null", PTR), coordinates, mask)
         b.line(
             f"call void @az_image_write({found[0].typed}, i32 {_lanes(e)}, {mask.typed}, {coordinates.typed}, "
             f"{texel.typed}, i32 {access.kind})"

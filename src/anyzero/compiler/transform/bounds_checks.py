@@ -16,6 +16,7 @@ from anyzero.layouts.kernel import CHECKED_WORDS, CheckedAccess, CheckedMemory
 WORD = 8
 _COPIES = frozenset({"copy", "group_copy"})
 _ACCESSES = {"load": CheckedAccess.LOAD, "store": CheckedAccess.STORE, "atomic": CheckedAccess.ATOMIC}
+_IMAGES = {"image_read": CheckedAccess.LOAD, "image_write": CheckedAccess.STORE}
 _VARIABLES = {
     "local": CheckedMemory.LOCAL,
     "private": CheckedMemory.PRIVATE,
@@ -53,6 +54,8 @@ class _Checks:
         for op in list(self.body.ops):
             if op.name in _ACCESSES:
                 checks[op] = self._check(op, 0, _ACCESSES[op.name])
+            elif op.name in _IMAGES:
+                checks[op] = [self._texel_check(op)]
             elif op.name in _COPIES:
                 checks[op] = self._check(op, 0, CheckedAccess.STORE) + self._check(op, 1, CheckedAccess.LOAD)
         entry = self.body.blocks[0]
@@ -82,7 +85,7 @@ class _Checks:
             memory = CheckedMemory.LOCAL_ARGUMENT
         elif begin.name == "variable":
             variable = begin.info
-            memory, name = _VARIABLES[variable.space], variable.name
+            memory, name = _VARIABLES["constant" if variable.read_only else variable.space], variable.name
             interleaved = bool(variable.element) and variable.space == "private"
             place = constant_offset(pointer)
             written = memory is CheckedMemory.CONSTANT and kind is not CheckedAccess.LOAD
@@ -93,6 +96,11 @@ class _Checks:
         alignment = 1 if copies or interleaved else size if op.name == "atomic" else max(op.info.alignment, 1)
         what = Check(op, kind, size, count, alignment, memory, name, interleaved, operand)
         return [Op("check", "", list(bounds), what, word=op.word)]
+
+    def _texel_check(self, op: Op) -> Op:
+        """Of an image access, whose coordinates the engine compares with the size of the image."""
+        what = Check(op, _IMAGES[op.name], 4, op.info.coordinates, 1, CheckedMemory.IMAGE)
+        return Op("check", "", [self.body.const("ptr", 0), self.body.const("i64", 0)], what, word=op.word)
 
     def bounds(self, begin: Op) -> Bounds | None:
         """The bounds of the memory that a root points into."""

@@ -141,7 +141,8 @@ class Outside:
         offset = translator.layout(index).offsets.get(variable.id)
         if offset is None:
             return translator.address(self._in_code(index, variable))
-        return translator.address(Memory(size, alignment, "global", variable.name, offset, index))
+        made = Memory(size, alignment, "global", variable.name, offset, index, read_only=variable.constant)
+        return translator.address(made)
 
     def _in_code(self, index: int, variable: Variable) -> Memory:
         """A constant placed in the kernel's code, together with the targets of its addresses."""

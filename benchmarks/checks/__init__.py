@@ -1,0 +1,1 @@
+"""The cost of check mode: the seventh table of `python -m benchmarks`."""

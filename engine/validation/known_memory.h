@@ -1,0 +1,39 @@
+// Allocations as commands name them. Each thread remembers those that it looked up lately: most commands name memory that earlier
+// ones have named.
+#pragma once
+
+#include <cstdint>
+
+#include "../objects/memory/allocation.h"
+
+namespace anyzero {
+
+struct KnownMemory {
+  uint64_t version = 0;              // of all allocations when it was looked up
+  uintptr_t begin = 0;               // of the addresses that this is known of
+  uintptr_t size = 0;                // and their number
+  uintptr_t end = 0;                 // a command may go on up to here; UINTPTR_MAX where that is not known
+  const Context* context = nullptr;  // nullptr for memory that is no allocation of the driver's
+  bool host_reads = false;           // the program may read it without a call
+  bool freed = false;                // it was, lately
+};
+
+inline constexpr size_t kRecentMemories = 64;  // by address: neighbours that are allocated one by one get places of their own
+inline constinit thread_local KnownMemory* recent_memories __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// The result lives until the thread's next look.
+const KnownMemory& look_memory_up(uintptr_t address);
+
+inline KnownMemory& recent_memory(uintptr_t address) { return recent_memories[address / 64 % kRecentMemories]; }
+
+inline const KnownMemory& known_memory(const void* pointer) {
+  const auto at = reinterpret_cast<uintptr_t>(pointer);
+  if (recent_memories) [[likely]] {
+    const KnownMemory& recent = recent_memory(at);
+    if (at - recent.begin < recent.size && recent.version == allocation_changes.load(std::memory_order_relaxed)) [[likely]]
+      return recent;
+  }
+  return look_memory_up(at);
+}
+
+}  // namespace anyzero
