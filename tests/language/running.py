@@ -22,7 +22,7 @@ def context() -> az.Context:
 
 
 def validate(spirv: bytes) -> None:
-    """spirv-val accepts the module; without it the test goes on, and test_validation.py says so aloud."""
+    """spirv-val accepts the module; without it the test goes on, and test_twins.py says so."""
     tool = shutil.which("spirv-val")
     if tool is None or spirv in _checked:
         return
