@@ -32,6 +32,7 @@ __all__ = [
     "NotReady",
     "OutOfDeviceMemory",
     "OutOfHostMemory",
+    "OutOfRange",
     "PermissionDenied",
     "TimeoutError",
     "Unavailable",
@@ -117,6 +118,10 @@ class OutOfHostMemory(Error, MemoryError):
 
 class InvalidArgument(Error, ValueError):
     """An argument is out of range, of the wrong kind, or inconsistent with other arguments."""
+
+
+class OutOfRange(InvalidArgument, OverflowError):
+    """A number does not fit the type of its argument."""
 
 
 class InvalidHandle(Error):

@@ -162,3 +162,86 @@ def test_specialized_takes_types_and_the_values_of_constants() -> None:
         repeated.specialized(az.ptr[az.f32], az.const[az.i32])
     with pytest.raises(TypeError, match="x of repeated: 3 is not a type"):
         repeated.specialized(3, 3)
+
+
+@az.kernel
+def put(x: az.ptr[az.i64], signed: az.i32, unsigned: az.u8, pair: az.vector[az.i16, 2]):
+    x[0] = az.i64(signed)
+    x[1] = az.i64(unsigned)
+    x[2] = az.i64(pair[0])
+
+
+FITTING = (-(1 << 31), 255, (-(1 << 15), 5))
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "text"),
+    [
+        (
+            0,
+            3_000_000_000,
+            r"3000000000 does not fit argument signed.* \(az\.i32\), which holds -2147483648 to 2147483647",
+        ),
+        (0, -(1 << 31) - 1, "argument signed"),
+        (0, np.uint32(3_000_000_000), "argument signed"),
+        (1, -1, r"-1 does not fit argument unsigned.* \(az\.u8\), which holds 0 to 255"),
+        (1, 256, "argument unsigned"),
+        (2, (40_000, 0), "40000 does not fit argument pair"),
+    ],
+)
+def test_integers_out_of_range_are_refused(at: int, value: Any, text: str) -> None:
+    x = az.device().context().zeros(3, np.int64)
+    given = list(FITTING)
+    put[1](x, *given)
+    assert x.copy_to().tolist() == [-(1 << 31), 255, -(1 << 15)]
+    given[at] = value
+    with pytest.raises(az.OutOfRange, match=text) as caught:
+        put[1](x, *given)
+    assert isinstance(caught.value, OverflowError)
+    assert isinstance(caught.value, az.InvalidArgument)
+
+
+def test_the_simulator_refuses_integers_out_of_range_too() -> None:
+    x = np.zeros(3, np.int64)
+    with pytest.raises(az.OutOfRange, match=r"3000000000 does not fit argument signed \(az\.i32\)"):
+        put.simulate[1](x, 3_000_000_000, 0, (0, 0))
+
+
+def test_arguments_by_name() -> None:
+    x = az.device().context().zeros(3, np.int64)
+    put[1](x, pair=(3, 4), unsigned=2, signed=1)
+    assert x.copy_to().tolist() == [1, 2, 3]
+    put[1](x=x, signed=4, unsigned=5, pair=(6, 0), group=1)
+    assert x.copy_to().tolist() == [4, 5, 6]
+    simulated = np.zeros(3, np.int64)
+    put.simulate[1](simulated, 1, unsigned=2, pair=(3, 4))
+    assert simulated.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [
+        (
+            {"signed": 1, "unsigned": 2, "other": 3},
+            "put has no parameter 'other'; it has x, signed, unsigned, pair, and",
+        ),
+        ({"x": 1}, "put got the argument x twice"),
+        ({"unsigned": 2}, "put lacks the arguments signed, pair"),
+    ],
+)
+def test_names_that_do_not_fit(named: dict[str, Any], text: str) -> None:
+    x = az.device().context().zeros(3, np.int64)
+    with pytest.raises(TypeError, match=text):
+        put[1](x, **named)
+
+
+def test_kernels_from_files_say_that_arguments_have_no_names() -> None:
+    from importlib.resources import files
+
+    ctx = az.device().context()
+    x, y = ctx.zeros(4, np.float32), ctx.zeros(4, np.float32)
+    saxpy = ctx.module(files("anyzero.tools") / "saxpy.spv")["saxpy"]
+    with pytest.raises(
+        TypeError, match="saxpy takes arguments by position, without a=; the keywords of a launch are group"
+    ):
+        saxpy[4](y, x, a=2.0)  # type: ignore[call-overload]

@@ -278,12 +278,18 @@ class Launch:
         on: Recorder[Any] | None = None,
         signal: Event | None = None,
         wait: Waits = None,
+        **named: Any,
     ) -> Completion | None:
         """Launch the kernel with these arguments, in groups of `group` work-items or of a size that suits the kernel.
 
         Without `on` it is done when the call returns. With a list it is appended there, with `signal` and `wait` as
         for every command.
         """
+        if named:
+            raise TypeError(
+                f"{self.kernel.name} takes arguments by position, without {', '.join(f'{each}=' for each in named)}; "
+                "the keywords of a launch are group, on, signal and wait"
+            )
         return launch(self.kernel, self.range, args, group, on, signal, wait)
 
     def __repr__(self) -> str:

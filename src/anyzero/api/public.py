@@ -60,6 +60,7 @@ from anyzero.errors import InvalidHandle as InvalidHandle
 from anyzero.errors import NotReady as NotReady
 from anyzero.errors import OutOfDeviceMemory as OutOfDeviceMemory
 from anyzero.errors import OutOfHostMemory as OutOfHostMemory
+from anyzero.errors import OutOfRange as OutOfRange
 from anyzero.errors import PermissionDenied as PermissionDenied
 from anyzero.errors import TimeoutError as TimeoutError  # noqa: A004
 from anyzero.errors import Unavailable as Unavailable

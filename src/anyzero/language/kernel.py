@@ -89,6 +89,22 @@ class Kernel:
             return None
         return Specialization(self, self.parameters)
 
+    def positional(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """All arguments of a launch in order, where some were passed by the names of their parameters."""
+        name, rest = self.source.name, self.passed[len(args) :]
+        for each in named:
+            if each in self.passed and each not in rest:
+                raise TypeError(f"{name} got the argument {each} twice: by position and by name")
+            if each not in rest:
+                raise TypeError(
+                    f"{name} has no parameter {each!r}; it has {', '.join(self.passed)}, "
+                    "and a launch has the keywords group, on, signal and wait"
+                )
+        missing = [each for each in rest if each not in named]
+        if missing:
+            raise TypeError(f"{name} lacks the arguments {', '.join(missing)}")
+        return (*args, *(named[each] for each in rest))
+
     def specialization(self, args: tuple[Any, ...]) -> Specialization:
         """The kernel for arguments of these types."""
         if len(args) != len(self.passed):
@@ -207,6 +223,7 @@ class Kernel:
         """The kernel in a context: for launches without buffers, and for indirect launches."""
         special = self._only("on(context)")
         found: ApiKernel = context.module(special.spirv)[self.source.name]
+        found.enqueue.declare(special.declared)
         return found
 
     # What it becomes

@@ -37,8 +37,12 @@ class Launch:
             found = (at for at, name in enumerate(plain.passed) if isinstance(plain.types[name], Pointer | Image))
             self._at = next(found, -1)
 
-    def __call__(self, *args: Any, group: Any = None, on: Any = None, signal: Any = None, wait: Any = None) -> Any:
-        """Launch it; the keywords are those of any kernel."""
+    def __call__(
+        self, *args: Any, group: Any = None, on: Any = None, signal: Any = None, wait: Any = None, **named: Any
+    ) -> Any:
+        """Launch it; the keywords are those of any kernel, and names of its parameters."""
+        if named:
+            args = self.kernel.positional(args, named)
         try:
             launch = args[self._at].context.launches[self]
         except (AttributeError, IndexError, KeyError):
@@ -57,6 +61,7 @@ class Launch:
             if found is None:
                 module = context.module(special.spirv, device=device)
                 found = context.launches[special, device] = module[self.kernel.source.name]
+                found.enqueue.declare(special.declared)
             launch = found[self._sizes]
             if len(context.launches) >= _LAUNCHES:
                 _forget(context)

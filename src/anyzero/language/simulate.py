@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anyzero import errors
 from anyzero.api.buffer import Buffer
 from anyzero.api.image import Image as ApiImage
 from anyzero.api.local import Local
@@ -21,7 +22,7 @@ from anyzero.language.numbers import Number, VectorValue, type_of
 from anyzero.language.plain import plain_function, value_of
 from anyzero.language.simulated_image import ImageValue
 from anyzero.language.simulated_memory import Elements, elements_of, own_memory
-from anyzero.language.types import SAMPLER, Array, Const, Image, Memory, Pointer, SamplerValue, defaulted
+from anyzero.language.types import SAMPLER, Array, Const, Image, Memory, Pointer, SamplerValue, Scalar, defaulted
 
 if TYPE_CHECKING:
     from anyzero.language.function import Function
@@ -41,9 +42,18 @@ class Simulation:
     def __getitem__(self, sizes: Any) -> Callable[..., None]:
         grid = tuple(int(each) for each in (sizes if isinstance(sizes, tuple) else (sizes,)))
 
-        def launch(*args: Any, group: Any = None, sub_group: int = _SUB_GROUP, **_: Any) -> None:
-            """Run all work-items; arguments are numpy arrays or buffers, and numbers."""
-            self._run(grid, args, group, sub_group)
+        def launch(
+            *args: Any,
+            group: Any = None,
+            sub_group: int = _SUB_GROUP,
+            on: Any = None,
+            signal: Any = None,
+            wait: Any = None,
+            **named: Any,
+        ) -> None:
+            """Run all work-items now, whatever `on`, `signal` and `wait` say; pointers are numpy arrays or buffers."""
+            given = self._kernel.positional(args, named) if named else args
+            self._run(grid, given, group, sub_group)
 
         return launch
 
@@ -100,6 +110,8 @@ def _argument(value: Any, t: Any, name: str, ends: list[Callable[[], object]]) -
         if isinstance(value, ApiImage) and t.access == "w":
             ends.append(lambda: value.copy_from(texels))
         return ImageValue(texels, t)
+    if isinstance(value, int) and isinstance(t, Scalar) and t.kind in "biu" and not t.low <= value <= t.high:
+        raise errors.OutOfRange(f"{value} does not fit argument {name} ({t!r}), which holds {t.low} to {t.high}")
     return value if isinstance(value, Elements | Sampler | SamplerValue) else value_of(value, t)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from anyzero.language.types import Array, Const, Memory
+from anyzero.language.types import Array, Const, Memory, Scalar, Vector
 
 if TYPE_CHECKING:
+    from anyzero.api.launches.arguments import Declared
     from anyzero.language import tree
     from anyzero.language.check.scope import Program
     from anyzero.language.kernel import Kernel
@@ -65,6 +66,21 @@ class Specialization:
     def spvasm(self) -> str:
         """The module as text, one instruction per line."""
         return self._module.text()
+
+    @property
+    def declared(self) -> list[Declared]:
+        """The arguments of a launch as SPIR-V has them: without constants, and with the sizes of arrays."""
+        found: list[Declared] = []
+        for name in self.passed:
+            t = self.types[name]
+            if isinstance(t, Const):
+                continue
+            number = t.element if isinstance(t, Vector) else t
+            whole = isinstance(number, Scalar) and number.kind in "biu"
+            found.append((name, repr(t), *((number.low, number.high) if whole else (None, None))))
+            if isinstance(t, Array):
+                found += [(f"{name}.shape", "az.i64", None, None)] * (2 * t.ndim - 1)
+        return found
 
     @property
     def signature(self) -> str:

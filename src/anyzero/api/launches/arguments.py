@@ -21,7 +21,7 @@ from anyzero.api.sampler import Sampler
 if TYPE_CHECKING:
     from anyzero.api.driver import Driver
 
-__all__ = ["Arguments", "Typed", "Untyped", "arguments_of"]
+__all__ = ["Arguments", "Declared", "Typed", "Untyped", "arguments_of"]
 
 _set: Final = function("zeKernelSetArgumentValue")
 _find: Final = function("zeDriverGetExtensionFunctionAddress")
@@ -35,6 +35,9 @@ _TYPE_QUERY: Final = ctypes.CFUNCTYPE(
 Collected = tuple[Sequence[Any], Any, int]
 """Values ready to be packed, what they need while the kernel runs or None, and how many bytes of memory that is."""
 
+Declared = tuple[str, str, int | None, int | None]
+"""Name and type of a parameter, for messages, and the least and the largest integer that it takes, if any."""
+
 
 class Arguments(Protocol):
     """What a kernel's arguments are made by. One thread at a time may pack or set them."""
@@ -43,13 +46,16 @@ class Arguments(Protocol):
     slots: Any
     """What a launch takes all arguments from, after `pack`; None where they have to be set."""
 
+    def declare(self, declared: Sequence[Declared]) -> None:
+        """Take names and ranges of the parameters from the kernel's source; SPIR-V has neither."""
+
     def collect(self, given: tuple[Any, ...]) -> Collected:
         """Look at the arguments of a launch; raise InvalidArgument for those that the kernel does not take."""
 
     def pack(self, *values: Any) -> None:
         """Put them where `slots` point. Numbers that do not fit raise OverflowError, and `too_large` tells which."""
 
-    def too_large(self, values: Sequence[Any]) -> errors.InvalidArgument:
+    def too_large(self, values: Sequence[Any]) -> errors.OutOfRange:
         """The error for a number that does not fit its argument."""
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
@@ -83,6 +89,11 @@ class Typed:
         self._slots = (ctypes.c_void_p * max(len(offsets), 1))(*self._addresses)
         self.slots: Any = ctypes.addressof(self._slots) if at_once else None
 
+    def declare(self, declared: Sequence[Declared]) -> None:
+        """As Arguments says."""
+        for each, (name, type_, least, most) in zip(self._parameters, declared, strict=True):
+            each.declare(f"argument {name} of {self._name} ({type_})", least, most)
+
     def collect(self, given: tuple[Any, ...]) -> Collected:
         """As Arguments says."""
         if len(given) != self._count:
@@ -106,14 +117,14 @@ class Typed:
                 values.append(value)
         return values, kept, nbytes
 
-    def too_large(self, values: Sequence[Any]) -> errors.InvalidArgument:
+    def too_large(self, values: Sequence[Any]) -> errors.OutOfRange:
         """As Arguments says."""
         for each, value in zip(self._parameters, values, strict=True):
             try:
                 struct.pack(f"<{each.code}", value)
             except OverflowError:
-                return errors.InvalidArgument(f"{value!r} does not fit {each.where}")
-        return errors.InvalidArgument("a number does not fit its argument")
+                return errors.OutOfRange(f"{value!r} does not fit {each.where}")
+        return errors.OutOfRange("a number does not fit its argument")
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
         """As Arguments says."""
@@ -136,6 +147,9 @@ class Untyped:
     def __init__(self, name: str, count: int) -> None:
         self._name = name
         self._count = count
+
+    def declare(self, declared: Sequence[Declared]) -> None:
+        """As Arguments says; arguments without a type have no range either."""
 
     def collect(self, given: tuple[Any, ...]) -> Collected:
         """As Arguments says."""
@@ -167,9 +181,9 @@ class Untyped:
     def pack(self, *values: Any) -> None:
         """There is nothing to pack them into."""
 
-    def too_large(self, values: Sequence[Any]) -> errors.InvalidArgument:
+    def too_large(self, values: Sequence[Any]) -> errors.OutOfRange:
         """As Arguments says."""
-        return errors.InvalidArgument("a number does not fit its argument")
+        return errors.OutOfRange("a number does not fit its argument")
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
         """As Arguments says."""

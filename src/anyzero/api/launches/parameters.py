@@ -64,6 +64,10 @@ class Parameter:
         """The value as `struct` packs it; what it needs while the kernel runs is added to `kept`."""
         raise NotImplementedError
 
+    def declare(self, where: str, least: int | None, most: int | None) -> None:
+        """Take its name in messages from the kernel's source, and the range of its integers, if it takes any."""
+        self.where = where
+
     def wrong(self, value: Any, wanted: str) -> errors.InvalidArgument:
         """The error for a value that this parameter does not take."""
         given = f"{type(value).__module__}.".removeprefix("builtins.") + type(value).__qualname__
@@ -208,16 +212,22 @@ class _Integer(_Scalar):
     def __init__(self, where: str, size: int) -> None:
         super().__init__(where, size)
         self.code = _UNSIGNED[size]
-        # SPIR-V knows no signs, so both readings of the bits are welcome.
-        self._least, self._end = -(1 << 8 * size - 1), 1 << 8 * size
+        # SPIR-V's integers are signless, so signed and unsigned numbers are accepted unless `declare` says which.
+        self._least, self._most = -(1 << 8 * size - 1), (1 << 8 * size) - 1
+        self._end = 1 << 8 * size
+
+    def declare(self, where: str, least: int | None, most: int | None) -> None:
+        super().declare(where, least, most)
+        if least is not None and most is not None:
+            self._least, self._most = least, most
 
     def number(self, value: Any) -> int:
         try:
             whole = operator.index(value)
         except TypeError:
             raise self.wrong(value, "an integer") from None
-        if not self._least <= whole < self._end:
-            raise errors.InvalidArgument(f"{self.where} has {self.size} bytes, which {whole} does not fit")
+        if not self._least <= whole <= self._most:
+            raise errors.OutOfRange(f"{whole} does not fit {self.where}, which holds {self._least} to {self._most}")
         return whole % self._end
 
 
@@ -243,6 +253,10 @@ class _Vector(Parameter):
         self.code = f"{size}s"
         self._component = component
         self._count = count
+
+    def declare(self, where: str, least: int | None, most: int | None) -> None:
+        super().declare(where, least, most)
+        self._component.declare(where, least, most)
 
     def convert(self, value: Any, kept: list[Any]) -> bytes:
         component = self._component
