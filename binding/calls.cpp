@@ -1,7 +1,7 @@
-// Functions of the API as Python calls them fastest: built-in functions that take whole numbers and None.
+// Fast calls of the API from Python: built-in functions whose arguments are integers and None.
 //
-// ctypes converts every argument by a type that it looks up, which takes several times as long as an append. This library is loaded
-// by the interpreter itself, so it finds the few functions of the stable ABI there; one binary serves every version.
+// ctypes looks up a type to convert each argument, which takes several times as long as an append. This library is loaded by the
+// interpreter itself, and resolves the few functions of the stable ABI that it needs there; one binary serves every version.
 #include <dlfcn.h>
 #include <sys/types.h>
 
@@ -14,7 +14,7 @@ namespace {
 using Object = void*;
 
 constexpr int kFastCall = 0x80;  // METH_FASTCALL
-constexpr int kMaximum = 12;     // as many parameters as the longest of the API has
+constexpr int kMaximum = 12;     // the most parameters of a function of the API
 
 using Body = Object (*)(Object self, const Object* arguments, ssize_t count);
 
@@ -92,11 +92,11 @@ Object call(Object self, const Object* arguments, ssize_t count) {
 
 }  // namespace
 
-// A built-in function that calls `function`, which has so many parameters; nullptr, with or without an error set, where this Python
-// has no way. `name` must stay. Called with the interpreter's lock.
+// A built-in function that calls `function` with so many parameters; nullptr, with or without an error set, if this Python lacks a
+// function that is needed. `name` must stay valid. Called with the GIL.
 extern "C" __attribute__((visibility("default"))) Object anyzero_bind(void* function, const char* name, ssize_t parameters) {
   if (!function || parameters < 0 || parameters > kMaximum || !find_all()) return nullptr;
-  // Functions are bound once and stay.
+  // Leaked: functions are bound once, and never unbound.
   auto* bound = new Bound{{name, call, kFastCall, nullptr}, reinterpret_cast<Function>(function), parameters};
   Object self = py.new_capsule(bound, nullptr, nullptr);
   if (!self) {

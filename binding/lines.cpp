@@ -1,7 +1,7 @@
 // Lines of Python for recordings: the innermost frame outside of this package.
 //
-// Functions that this library binds note their line before they release the interpreter's lock. Calls through ctypes have released
-// it when the driver asks; they get it back for the moment. Other callers hold locks that this must not wait behind: they have no
+// Functions that this library binds note their line before they release the GIL. Calls through ctypes have released it when the
+// driver asks, and acquire it again briefly. Other callers may hold locks, and waiting for the GIL could deadlock: they get no
 // line.
 #include "lines.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 using Object = void*;
 
-// What Python has to offer, found where this library is loaded.
+// Functions of the stable ABI, resolved in the running process.
 struct Python {
   Object (*frame)();
   Object (*back)(Object frame);
@@ -38,13 +38,13 @@ struct Python {
 };
 Python py;
 
-// The driver's side of it.
+// Functions of the driver.
 uint64_t (*number_of)(const char* file, const char* function, uint32_t line);
 void (*note)(uint64_t line, uint64_t tick);
 
 std::string package;  // its folder
 
-// A code object, which the entry keeps: another one cannot come to lie there.
+// A code object. The entry holds a reference, so its address is not reused.
 struct Known {
   Object code;
   uint64_t place;  // of its line 0; 0 for code of the package
@@ -88,7 +88,7 @@ const Known& look_up(Object code) {
   return entry = {code, place};
 }
 
-// With the interpreter's lock.
+// Called with the GIL.
 uint64_t line_now() {
   Object frame = py.frame();
   if (frame) py.keep(frame);
@@ -118,7 +118,7 @@ bool is_of_ctypes(const void* caller) {
 }
 
 bool is_ctypes(const void* caller) {
-  // Calls come from few places. An entry is an address and, in the highest bit, which no address has, the answer.
+  // A cache: calls come from few places. An entry is an address and, in the highest bit, which no address has, the answer.
   constexpr uintptr_t kYes = uintptr_t{1} << 63;
   static std::atomic<uintptr_t> answers[256];
   const auto address = reinterpret_cast<uintptr_t>(caller);
@@ -144,8 +144,8 @@ uint64_t line_of_call(const void* caller) {
 std::atomic<bool> lines_wanted{false};
 
 void note_line() {
-  // To find a line takes about a microsecond. In bursts of short calls not every one has its line: the search may take 1 / kShare
-  // of the thread's time.
+  // Finding a line takes about a microsecond, and may take at most 1 / kShare of a thread's time: in bursts of short calls, not
+  // every call has its line.
   constexpr uint64_t kShare = 30;
   static thread_local uint64_t next = 0;
   const uint64_t begin = anyzero::ticks();
@@ -156,8 +156,8 @@ void note_line() {
   next = end + (end - begin) * kShare;
 }
 
-// Begins to tell the lines of calls, to the recording that has begun; false where this Python has no way. `folder` is the
-// package's. Called with the interpreter's lock, as its counterpart is.
+// Starts to report the lines of calls to the current recording; false if this Python lacks a function that is needed. `folder` is
+// the package's. Called with the GIL, as its counterpart is.
 EXPORTED bool anyzero_lines_start(void* driver, const char* folder) {
   void (*ask_by)(uint64_t (*)(const void*)) = nullptr;
   ask_by = reinterpret_cast<decltype(ask_by)>(dlsym(driver, "zexTraceLinesBy"));
@@ -165,7 +165,7 @@ EXPORTED bool anyzero_lines_start(void* driver, const char* folder) {
   note = reinterpret_cast<decltype(note)>(dlsym(driver, "zexTraceNoteLine"));
   if (!ask_by || !number_of || !note || !find_all()) return false;
   package = folder;
-  // Places are those of one recording.
+  // Places belong to one recording.
   for (Known& entry : known) {
     if (entry.code) py.drop(entry.code);
     entry = {};

@@ -1,10 +1,10 @@
-// Which line of Python a call comes from, for recordings.
+// The Python line of a call, for recordings.
 #pragma once
 
 #include <atomic>
 
-// Whether a recording wants lines. Read by every call.
+// True while a recording wants lines. Read by every call.
 extern std::atomic<bool> lines_wanted;
 
-// Tells the driver the line of the calling thread, which has the interpreter's lock.
+// Reports the line of the calling thread, which has the GIL, to the driver.
 void note_line();

@@ -1,4 +1,4 @@
-// Links between events of OpenCL and of Level Zero: when one is complete, the other becomes so.
+// Links between events of OpenCL and of Level Zero: the completion of one completes the other.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,10 @@ struct LinkFunctions {
 
 struct Link;
 
-// Links that come to their ends in the order in which they were made, so that one thread is enough for all of them.
+// A queue of links that end in the order in which they were made, so that one thread serves all of them.
 struct Line {
   std::deque<Link*> waiting;
-  bool taken = false;  // by a thread that sees to it
+  bool taken = false;  // a thread serves it
 };
 
 // Owned by its creator and by the thread that waits.
@@ -52,5 +52,5 @@ struct Link {
   int32_t outcome_of_opencl();
 };
 
-// Has a thread see to the link, and gives it the second hold; false where the system grants no thread.
+// Lets a thread serve the link, with the second reference; false if the system grants no thread.
 bool see_to(Link* link);

@@ -1,7 +1,7 @@
-// Where an OpenCL event and a Level Zero event meet: when one is complete, the other becomes so.
+// Links an OpenCL event with a Level Zero event: the completion of one completes the other.
 //
-// Both directions run on threads that know nothing of Python, so a program may hold the interpreter's lock, or have none any more.
-// The functions of the two APIs are handed in; this library links neither.
+// Both directions run on threads that never use Python, so a program may hold the GIL, or have finalized Python. The functions of
+// the two APIs are passed in; this library links neither.
 #include <pthread.h>
 #include <signal.h>
 
@@ -25,7 +25,7 @@ void Link::wait_and_pass_on() {
     call.signal(level_zero);
   call.release(opencl);
   if (ended) ended();
-  // From here on Python may end the event of Level Zero.
+  // From here on Python may destroy the Level Zero event.
   done.store(true, std::memory_order_release);
   drop();
 }
@@ -73,7 +73,8 @@ class Waiters {
 
  private:
   bool start() {
-    // Signals are the program's affair; but the engine may run kernels on a thread that waits, and catches their faults there.
+    // Blocks the program's signals, except those of faults: the engine may run kernels on a waiting thread, and catches their
+    // faults.
     sigset_t blocked, before;
     sigfillset(&blocked);
     for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&blocked, fault);
@@ -125,8 +126,8 @@ bool see_to(Link* link) {
 }
 
 // A link that completes one event when the other is complete or has failed: a user event of OpenCL, or an event of Level Zero. A
-// failed command of OpenCL signals too, so that nothing waits in vain; whoever asks is told the status. It takes over one reference
-// of `opencl`, and `level_zero` must stay until it is done. nullptr where the system grants no thread. `line` may be null.
+// failed OpenCL command signals as well, so that no wait hangs; its status can be queried. The link adopts one reference of
+// `opencl`, and `level_zero` must live until it is done. nullptr if the system grants no thread. `line` may be null.
 EXPORTED Link* anyzero_link(const LinkFunctions* functions, const std::shared_ptr<Line>* line, void* opencl, void* level_zero,
                             bool to_opencl, int32_t failure) {
   auto* link = new (std::nothrow) Link{*functions, line ? *line : nullptr, opencl, level_zero, to_opencl, failure};

@@ -1,5 +1,5 @@
-// An OpenCL queue and an immediate list of Level Zero that take turns. Each hand-over is one call: with one for every command of
-// it, what a turn costs in Python was more than what it waits for.
+// An OpenCL queue and an immediate list of Level Zero that take turns. Each hand-over is a single call from Python: separate calls
+// for its commands took longer than the work that a turn waits for.
 #include <mutex>
 #include <new>
 #include <vector>
@@ -37,7 +37,7 @@ struct Turns {
   void* queue;
   void* context;
   void* list;
-  int32_t failure;  // what OpenCL's commands behind a turn learn when the turn's failed
+  int32_t failure;  // the status of OpenCL commands behind a turn that failed
 
   std::mutex mutex{};
   std::vector<Pair> spare{};
@@ -54,7 +54,7 @@ struct Turns {
 
 using Held = std::shared_ptr<Turns>;
 
-// Takes over one reference of `opencl`.
+// Adopts one reference of `opencl`.
 bool link(const Held& turns, void* opencl, void* event, bool to_opencl, std::function<void()> ended) {
   auto* made = new (std::nothrow)
       Link{turns->call.link, turns->line, opencl, event, to_opencl, to_opencl ? turns->failure : 0, std::move(ended)};
@@ -74,7 +74,7 @@ EXPORTED Held* anyzero_turns(const TurnFunctions* functions, const std::shared_p
   return turns ? new (std::nothrow) Held(turns) : nullptr;
 }
 
-// Turns that are under way end as ever, and their events last until then.
+// Pending turns still complete, and their events live until then.
 EXPORTED void anyzero_turns_drop(Held* turns) { delete turns; }
 
 // Two events that nothing uses, to be destroyed by these turns.
@@ -83,7 +83,8 @@ EXPORTED void anyzero_turns_give(Held* held, void* begin, void* end) {
   (*held)->spare.push_back({begin, end});
 }
 
-// What the list gets from now on comes after all that the OpenCL queue has got. `error` is the result of whoever failed.
+// Commands appended to the list from now on run after all commands of the OpenCL queue. `error` is the result of the side that
+// failed.
 EXPORTED int32_t anyzero_turn_begin(Held* held, int32_t* error) {
   Turns& turns = **held;
   {
@@ -108,11 +109,11 @@ EXPORTED int32_t anyzero_turn_begin(Held* held, int32_t* error) {
   Held kept = *held;
   if (link(*held, before, turns.now.begin, false, [kept] {})) return kDone;
   turns.call.link.release(before);
-  turns.call.link.signal(turns.now.begin);  // the list must not wait for ever; the events are not used again
+  turns.call.link.signal(turns.now.begin);  // the list must not wait forever; the events are not used again
   return kNoThread;
 }
 
-// What the OpenCL queue gets from now on comes after all that the list has got.
+// Commands enqueued to the OpenCL queue from now on run after all commands of the list.
 EXPORTED int32_t anyzero_turn_end(Held* held, int32_t* error) {
   Turns& turns = **held;
   if (uint32_t result = turns.call.append_signal(turns.list, turns.now.end)) {

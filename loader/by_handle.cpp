@@ -1,4 +1,4 @@
-// Several libraries: every object begins with the tables of its driver, so the handle itself says where a call goes.
+// Dispatch for several libraries: every object begins with the tables of its driver, so calls are dispatched by handle.
 #include <new>
 #include <tuple>
 
@@ -9,11 +9,11 @@ namespace anyzero::loader {
 
 namespace {
 
-// The function that an object's tables hold, and otherwise why there is none.
+// The function in an object's tables, or the reason why there is none.
 template <class F, auto Block, auto Table, auto Slot, uint32_t Since>
 F find(const void* handle, ze_result_t* why) {
   const auto address = reinterpret_cast<uintptr_t>(handle);
-  // No object lies in the first page or across words; a small number or an error code in place of a handle is caught here.
+  // No object is in the first page or misaligned: this catches small numbers and error codes in place of a handle.
   if (address < 4096 || address % alignof(ze_handle_t) != 0) {
     *why = ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     return nullptr;
@@ -52,7 +52,7 @@ struct ByArray<R (*)(A...), Place, Way...> {
   }
 };
 
-// Calls about no object, and those that mean the same for all drivers.
+// Calls without an object, and calls that are the same for all drivers.
 namespace shared {
 
 using ::zeInit;
@@ -82,7 +82,7 @@ ze_device_handle_t zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
 
 ze_context_handle_t zerGetDefaultContext() { return runtime().zerGetDefaultContext(); }
 
-// An identifier that another driver gave would name another device here.
+// An identifier of another driver would name another device here.
 uint32_t zerTranslateDeviceHandleToIdentifier(ze_device_handle_t device) {
   ze_result_t why;
   auto* translate = find<decltype(&::zerTranslateDeviceHandleToIdentifier), &ze_handle_t::pRuntime, &zer_dditable_driver_t::Global,

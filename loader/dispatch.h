@@ -1,4 +1,4 @@
-// Where calls go: one table of all functions, replaced as a whole when the drivers are there.
+// Dispatch of calls: one table of all functions, replaced as a whole when the drivers are loaded.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ struct Functions {
 #include "gen/functions.inc"
 };
 
-// What a function returns when it cannot be carried out: the code, or what stands for "none" where no code is returned.
+// The result of a function that is not available: the code, or the value for "none" if the function returns no code.
 template <class R>
 constexpr R refusal(ze_result_t result) {
   if constexpr (std::is_same_v<R, ze_result_t>) {
@@ -27,7 +27,7 @@ constexpr R refusal(ze_result_t result) {
   }
 }
 
-// A function of any type that only says no.
+// A stub of any function type, which only fails.
 template <class F, ze_result_t Result>
 struct Refuse;
 template <ze_result_t Result, class R, class... A>
@@ -38,19 +38,19 @@ struct Refuse<R (*)(A...), Result> {
 // Before the first successful initialization.
 extern const Functions uninitialized;
 
-// For several libraries: each call finds its function through the handle that it is about.
+// For several libraries: each call is dispatched by its handle.
 extern const Functions by_handle;
 
-// Threading: written by the thread that initializes or switches a layer, read by every call. What it points to is never freed.
-// Hidden, so that a call reads it without a detour.
+// Threading: written by the thread that initializes or switches a layer, read by every call. The table is never freed. Hidden
+// visibility, so that a call reads it without the GOT.
 [[gnu::visibility("hidden")]] extern std::atomic<const Functions*> current;
 
-// Where calls go if no layer is between.
+// The table without layers.
 [[gnu::visibility("hidden")]] extern std::atomic<const Functions*> beneath;
 
-// Calls go there from now on, through the layer that is switched on.
+// Dispatches calls there from now on, through the active layer.
 void direct_calls_to(const Functions* functions);
-// A layer is between as long as somebody wants it: each switch on needs a switch off.
+// A layer is active while its count is positive: each switch on needs a switch off.
 void switch_on(const Functions* layer);
 void switch_off();
 bool is_layer_on();

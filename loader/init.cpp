@@ -1,4 +1,4 @@
-// The calls that bring the drivers about.
+// The calls that initialize the drivers.
 #include "init.h"
 
 #include "layers.h"
@@ -10,7 +10,7 @@ namespace anyzero::loader {
 
 namespace {
 
-// nullptr when there is nothing to initialize, or no longer.
+// nullptr if there is nothing to initialize, or after teardown.
 const Libraries* libraries() { return torn_down() ? nullptr : Libraries::load(); }
 
 }  // namespace

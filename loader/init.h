@@ -1,4 +1,4 @@
-// The calls that bring the drivers about, as the layers see them: they cannot go through a table that they fill.
+// The calls that initialize the drivers, for layers: they cannot go through the table that they fill.
 #pragma once
 
 #include "ze_api.h"

@@ -15,7 +15,7 @@ namespace {
 
 constinit std::atomic<bool> told{false};
 
-// The checks of the driver that stand for a mode of the validation layer: zexCheckAsLayer has the same numbers.
+// The driver's checks for each mode of the validation layer: zexCheckAsLayer has the same numbers.
 enum Check : uint32_t { kMemory = 1, kSync = 2, kStrict = 4 };
 
 struct Mode {
@@ -32,7 +32,7 @@ constexpr Mode kModes[] = {
 
 void switch_layers_on_as_told() {
   if (told.load(std::memory_order_acquire) || told.exchange(true)) return;
-  // The second one is that of the experimental tracers.
+  // The second variable is for the experimental tracers.
   if (is_switched_on("ZE_ENABLE_TRACING_LAYER") || is_switched_on("ZET_ENABLE_API_TRACING_EXP")) switch_on(&traced);
 }
 

@@ -21,8 +21,8 @@ constexpr const char* kDriver = "libze_anyzero.so.1";
 std::recursive_timed_mutex loading;
 std::atomic<const Libraries*> loaded{nullptr};
 
-// A child in which a library is loaded by half cannot fix that, so a fork waits until loading is done. Not for ever: a C library
-// older than 2.36 lets nobody register for forks meanwhile, and what is being loaded may just want that.
+// A child in which a library is half loaded cannot recover, so a fork waits until loading is done. With a timeout: a glibc older
+// than 2.36 blocks the registration of fork handlers meanwhile, and the library that is being loaded may need one.
 constexpr std::chrono::seconds kLongestLoad{1};
 thread_local bool held_for_fork = false;
 
@@ -36,7 +36,7 @@ void in_child() { new (&loading) std::recursive_timed_mutex; }
 
 const int prepared_for_fork = pthread_atfork(before_fork, after_fork, in_child);
 
-// Found out when this library is loaded: a relative path means something else once the program has changed its directory.
+// Resolved when this library is loaded: a relative path changes its meaning with the working directory.
 const std::string* const folder = [] {
   Dl_info self{};
   char resolved[PATH_MAX];
@@ -47,7 +47,7 @@ const std::string* const folder = [] {
 
 std::vector<std::string> alternatives() {
   std::vector<std::string> paths;
-  // A program with more rights than its caller does not load what the caller names.
+  // A program with more privileges than its caller does not load libraries that the caller names.
   const char* named = secure_getenv("ZE_ENABLE_ALT_DRIVERS");
   const std::string text = named ? named : "";
   for (size_t begin = 0; begin <= text.size();) {
@@ -74,7 +74,7 @@ std::vector<Library*> find() {
       found.push_back(library);
     }
   }
-  // First of all, unless its place among others was chosen.
+  // Our driver comes first, unless its position among others was chosen.
   Library* own = Library::open(*folder + kDriver);
   if (own && !is_among(found, *own)) {
     found.insert(found.begin(), own);
@@ -169,7 +169,7 @@ ze_result_t Libraries::init(ze_init_flags_t flags) const {
 }
 
 ze_result_t Libraries::init_drivers(uint32_t* count, ze_driver_handle_t* handles, ze_init_driver_type_desc_t* desc) const {
-  // One library is asked with what the caller passed, so that the driver itself judges it and has words for it.
+  // A single library gets the caller's arguments unchanged, so that the driver itself checks them and reports errors.
   if (members_.size() == 1 && first().has_init_drivers())
     return any([&](Library& library) { return library.init_drivers(count, handles, desc); });
   if (!count || !desc) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -188,7 +188,7 @@ ze_result_t Libraries::init_drivers(uint32_t* count, ze_driver_handle_t* handles
 ze_result_t Libraries::init_sysman(zes_init_flags_t flags) const {
   return any([&](Library& library) {
     if (ze_result_t result = library.init_sysman(flags)) return result;
-    // Only the core API tells the table behind a driver's handles.
+    // Only the core API has a query for the table behind a driver's handles.
     Drivers drivers;
     if (members_.size() > 1 && library.standing() == Library::Standing::Unknown && !library.init(0)) library.drivers(&drivers);
     judge(library, drivers);

@@ -1,4 +1,4 @@
-// All driver libraries of the process: ours, and what ZE_ENABLE_ALT_DRIVERS names.
+// All driver libraries of the process: ours, and those in ZE_ENABLE_ALT_DRIVERS.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace anyzero::loader {
 
-// Threading: any thread. Which libraries there are is settled when the first program part initializes. No lock is held while a
-// driver initializes, because that may need a lock that another caller holds: the interpreter's, in a Python program.
+// Threading: any thread. The set of libraries is fixed at the first initialization. No lock is held while a driver initializes,
+// because that may need a lock that another caller holds: the GIL, in a Python program.
 class Libraries {
  public:
-  // Loads them on first use; nullptr when there is none, which later calls try again.
+  // Loads them on first use; nullptr if there is none, and later calls try again.
   static const Libraries* load();
   // The loaded libraries; only for calls that come after initialization.
   static const Libraries& all();
@@ -29,16 +29,16 @@ class Libraries {
  private:
   explicit Libraries(std::vector<Library*> members) : members_(std::move(members)) {}
 
-  // Success when one of them succeeds; the failure of the first otherwise.
+  // Success if one of them succeeds; otherwise the failure of the first.
   template <class Init>
   ze_result_t any(Init init) const;
   template <class List>
   ze_result_t join(List list, uint32_t* count, ze_driver_handle_t* handles) const;
 
-  // Decides, when its drivers are seen for the first time, whether calls can be told apart from those of other libraries.
+  // Decides, when its drivers are listed for the first time, whether its calls can be dispatched by handle.
   void judge(Library& library, const Drivers& drivers) const;
   size_t remaining() const;
-  // From now on calls reach drivers.
+  // Dispatches calls to the drivers from now on.
   void open_for_calls() const;
 
   std::vector<Library*> members_;

@@ -11,7 +11,7 @@ namespace anyzero::loader {
 
 namespace {
 
-// A library without the function has no such table, which is no error.
+// A library without the function has no such table; that is no error.
 template <class T>
 ze_result_t fill(void* library, const char* getter, uint32_t version, T* table) {
   using Getter = ze_result_t (*)(ze_api_version_t, T*);
@@ -25,13 +25,13 @@ ze_result_t fill(void* library, const char* getter, uint32_t version, T* table) 
   return result;
 }
 
-// A driver may need a loader, whose functions are then found through it as well; but its tables are its own.
+// A driver may link a loader, whose functions dlsym then finds as well; the tables are the driver's own.
 bool belongs_to_loader(void* tables, void* init) {
   Dl_info of_tables{}, of_init{};
   return tables && init && dladdr(tables, &of_tables) && dladdr(init, &of_init) && of_tables.dli_fbase == of_init.dli_fbase;
 }
 
-// A driver older than this loader may refuse a version it has not heard of.
+// A driver older than this loader may refuse a version that it does not know.
 uint32_t agreed_version(void* library) {
   uint32_t version = ZE_API_VERSION_CURRENT;
   ze_global_dditable_t global{};
@@ -63,7 +63,7 @@ ze_init_flags_t older_flags(ze_init_driver_type_flags_t types) {
 }  // namespace
 
 Library* Library::open(const std::string& path) {
-  // The linker opens any file at a path, and would wait for a writer of a pipe.
+  // dlopen opens any file, and would wait for a writer of a pipe.
   struct stat found;
   if (path.find('/') != path.npos && stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
     complain("skipped: %s is not a regular file", path.c_str());
@@ -75,7 +75,7 @@ Library* Library::open(const std::string& path) {
     complain("skipped: %s", why ? why : path.c_str());
     return nullptr;
   }
-  // A loader among the drivers would call itself for ever. It stays open: what has been loaded may have started threads.
+  // A loader among the drivers would call itself endlessly. It stays loaded, because it may have started threads.
   if (belongs_to_loader(dlsym(handle, "zeGetGlobalProcAddrTable"), dlsym(handle, "zeLoaderInit"))) {
     complain("%s is skipped: it is a loader, not a driver", path.c_str());
     return nullptr;

@@ -1,4 +1,4 @@
-// A driver library: its functions, and what is known of its drivers.
+// A driver library: its functions, and the state of its drivers.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@ using Drivers = std::vector<ze_driver_handle_t>;
 // Threading: any thread. Made once and never freed, because programs call from exit handlers.
 class Library {
  public:
-  // Can calls reach it when there are others? Not known before its drivers have been seen.
+  // Can calls be dispatched to it beside others? Unknown until its drivers have been listed.
   enum class Standing { Unknown, Accepted, LeftOut };
 
-  // nullptr, after a line on stderr, where there is no driver.
+  // nullptr, with a message on stderr, if it is no driver.
   static Library* open(const std::string& path);
 
   bool same_file(const Library& other) const { return handle_ == other.handle_; }
@@ -26,26 +26,26 @@ class Library {
   bool has_init_drivers() const { return has_init_drivers_; }
 
   Standing standing() const { return standing_.load(std::memory_order_acquire); }
-  // Returns true to the one thread that changes it.
+  // True for the thread that changes it.
   bool stand(Standing standing) { return standing_.exchange(standing, std::memory_order_acq_rel) != standing; }
 
   ze_result_t init(ze_init_flags_t flags) const;
   ze_result_t init_sysman(zes_init_flags_t flags) const;
   ze_result_t init_drivers(uint32_t* count, ze_driver_handle_t* handles, ze_init_driver_type_desc_t* desc) const;
 
-  // The drivers of the types that `desc` names; a library older than zeInitDrivers is asked in the older way.
+  // The drivers of the types in `desc`; for a library older than zeInitDrivers, by the older functions.
   ze_result_t init_drivers(ze_init_driver_type_desc_t* desc, Drivers* found) const;
   ze_result_t drivers(Drivers* found) const;
   ze_result_t sysman_drivers(Drivers* found) const;
 
-  // Does everything that comes from this driver begin with the tables that a loader can dispatch through?
+  // Do all objects of this driver begin with tables that a loader can dispatch through?
   bool leads_to_tables(ze_driver_handle_t driver) const;
 
  private:
   Library(std::string path, void* handle) : path_(std::move(path)), handle_(handle) {}
 
   bool fetch();
-  // Traces a failure, in the words that the library has for it.
+  // Traces a failure, with the library's own description.
   ze_result_t told(const char* function, ze_result_t result) const;
 
   std::string path_;

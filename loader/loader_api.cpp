@@ -20,7 +20,7 @@ zel_component_version_t component(const char* name, zel_version_t version) {
   return made;
 }
 
-// Programs look for the component "loader" and take its version for what they may call. Who is really here is the second one.
+// Programs look for the component "loader" and use its version as that of the API. The second component identifies this loader.
 const zel_component_version_t components[] = {
     component("loader", {kRelease[0], kRelease[1], kRelease[2]}),
     component("anyzero", {ANYZERO_VERSION}),
@@ -73,7 +73,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderTranslateHandleInternal(zel_handle_
   return translate(type, handle, translated);
 }
 
-// What a loader that is linked into a program asks before it calls zeInit
+// Queries of a static loader in a program, before it calls zeInit
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zeLoaderInit() try {
   switch_layers_on_as_told();
@@ -91,7 +91,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderDriverCheck(ze_init_flags_t flags, 
   return desc ? zeInitDrivers(&count, nullptr, desc) : zeInit(flags);
 }
 
-// An object of C++ whose shape only the upstream loader knows.
+// A C++ object whose layout is private to the upstream loader.
 ZE_APIEXPORT void* ZE_APICALL zelLoaderGetContext() { return nullptr; }
 
 // Teardown
@@ -116,7 +116,7 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zelRegisterTeardownCallback(zel_loader_teard
   return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 }
 
-// Both speak to a loader that is linked into a program; a shared one is there as long as the process.
+// Both are for a static loader; a shared one lives as long as the process.
 ZE_APIEXPORT void ZE_APICALL zelSetDelayLoaderContextTeardown() {}
 ZE_APIEXPORT void ZE_APICALL zelLoaderContextTeardown() {}
 

@@ -1,4 +1,4 @@
-// The functions that a loader has beside the API. The specification does not have them, so nothing here is generated.
+// The loader's own functions beside the API. They are not in the specification, so nothing here is generated.
 #pragma once
 
 #include <atomic>

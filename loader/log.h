@@ -3,7 +3,7 @@
 
 namespace anyzero::loader {
 
-// Something was left out that the user asked for.
+// Reports that a request of the user was ignored.
 __attribute__((format(printf, 1, 2), cold)) void complain(const char* format, ...);
 
 // Traces, with ZE_ENABLE_LOADER_DEBUG_TRACE.

@@ -1,11 +1,11 @@
-// The tables that the loader hands out: to a loader above it, or to a layer. They hold the loader's own functions.
+// The tables that the loader returns to another loader or to a layer. They hold the loader's own functions.
 #pragma once
 
 #include "ze_api.h"
 
 namespace anyzero::loader {
 
-// All tables. As a driver hands them out, a member is null where it has no such function.
+// All tables. In a driver's tables, a member is null if it has no such function.
 struct Tables {
   ze_dditable_t ze{};
   zet_dditable_t zet{};
@@ -18,7 +18,7 @@ extern zet_dditable_t zet_entries;
 extern zes_dditable_t zes_entries;
 extern zer_dditable_t zer_entries;
 
-// A caller of another major version, or of none, has tables of another shape.
+// Tables of another major version, or of none, have another layout.
 inline bool speaks(ze_api_version_t version) { return ZE_MAJOR_VERSION(version) == 1; }
 
 inline ze_result_t bad_version(const char*, ze_api_version_t) { return ZE_RESULT_ERROR_UNSUPPORTED_VERSION; }

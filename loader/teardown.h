@@ -1,4 +1,4 @@
-// A driver may say that it is gone. Nothing else ends the loader: it is never unloaded and works until the process is no more.
+// Teardown: a driver may announce that it has ended. Nothing else ends the loader: it is never unloaded.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ using TeardownCallback = void (*)();
 
 bool torn_down();
 
-// Every call from now on returns UNINITIALIZED; those who asked for it are told, once.
+// Every call from now on returns UNINITIALIZED; the callbacks are called once.
 void tear_down();
 
-// The result is the number by which the callback can be forgotten.
+// Returns the number by which the callback can be removed.
 uint32_t call_at_teardown(TeardownCallback callback);
 void forget_callback(uint32_t number);
 

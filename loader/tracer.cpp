@@ -18,7 +18,8 @@ struct Tracer {
   bool enabled = false;
 };
 
-// What a thread reads at the moment. Slots are never freed; that of a thread that ended serves another.
+// The tracers that a thread reads at the moment (a hazard pointer). Slots are never freed; a new thread reuses that of an ended
+// one.
 struct Slot {
   std::atomic<const ActiveTracers*> held{nullptr};
   std::atomic<bool> taken{true};
@@ -27,7 +28,7 @@ struct Slot {
 
 constinit std::atomic<const ActiveTracers*> active{nullptr};
 constinit std::atomic<Slot*> slots{nullptr};
-// Threads that wait for calls to end, and how often one has ended while somebody waited.
+// The number of threads that wait for calls to end, and of calls that ended meanwhile.
 constinit std::atomic<uint32_t> waiting{0};
 constinit std::atomic<uint32_t> ended{0};
 
@@ -96,7 +97,7 @@ std::unique_ptr<ActiveTracers> callbacks_of(const State& all, const std::vector<
   return made;
 }
 
-// Either all of it happens or, where memory is short, nothing.
+// All or nothing, if memory is short.
 void activate(State& all, std::vector<zel_tracer_handle_t> enabled) {
   std::unique_ptr<ActiveTracers> made = callbacks_of(all, enabled);
   all.replaced.reserve(all.replaced.size() + 1);
@@ -105,7 +106,7 @@ void activate(State& all, std::vector<zel_tracer_handle_t> enabled) {
   reclaim(all);
 }
 
-// A tracer that can be changed, which it can while it is disabled.
+// A tracer that can be changed: only a disabled one can.
 template <class Change>
 ze_result_t change(zel_tracer_handle_t handle, Change change) {
   std::lock_guard lock(changing);
@@ -137,7 +138,7 @@ HeldTracers::HeldTracers(FunctionIndex function) {
   Slot* slot = own ? own : take_slot();
   if (!slot || slot->held.load(std::memory_order_relaxed)) return;
   const ActiveTracers* found;
-  // Whoever replaces the tracers looks for holders after that: either it sees this one, or this one sees the replacement.
+  // A thread that replaces the tracers looks for holders afterwards: either it sees this one, or this one sees the replacement.
   do {
     found = active.load(std::memory_order_acquire);
     slot->held.store(found, std::memory_order_seq_cst);

@@ -17,14 +17,13 @@ struct Callbacks {
   void* user = nullptr;
 };
 
-// The callbacks of all enabled tracers. Never changed: tracers that are enabled or disabled make another one.
+// The callbacks of all enabled tracers. Immutable: enabling or disabling a tracer creates another one.
 struct ActiveTracers {
   std::vector<std::shared_ptr<const Callbacks>> tracers;  // in the order in which they were enabled
   std::bitset<kFunctions> called;                         // the functions that any of them has a callback for
 };
 
-// Keeps the callbacks of the active tracers for the time of a call. Empty inside of a call that is traced already, so that
-// callbacks may call the API.
+// Holds the callbacks of the active tracers during a call. Empty inside of a traced call, so that callbacks may call the API.
 // Threading: each thread has its own; tracers may come and go meanwhile.
 class HeldTracers {
  public:
@@ -44,7 +43,7 @@ class HeldTracers {
   const ActiveTracers* held_ = nullptr;
 };
 
-// What zelTracer... and zetTracerExp... do. Threading: any thread.
+// The implementation of zelTracer... and zetTracerExp.... Threading: any thread.
 ze_result_t create_tracer(void* user, zel_tracer_handle_t* created);
 // Waits for calls that will still call the tracer's callbacks.
 ze_result_t destroy_tracer(zel_tracer_handle_t tracer);

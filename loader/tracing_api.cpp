@@ -1,4 +1,4 @@
-// What programs call to trace: tracers, and the switch of the layer.
+// The API of the tracing layer: tracers, and the switch of the layer.
 #include <dlfcn.h>
 
 #include "tracer.h"
@@ -8,15 +8,15 @@ namespace anyzero::loader {
 
 extern "C" {
 
-// A loader that is linked into a program looks the functions of this file up in what it gets here: this library.
+// A static loader resolves the functions of this file in the library that it gets here: this one.
 ZE_APIEXPORT void* ZE_APICALL zeLoaderGetTracingHandle() {
   Dl_info self{};
   if (!dladdr(reinterpret_cast<const void*>(&zeLoaderGetTracingHandle), &self) || !self.dli_fname) return nullptr;
-  // This library is never unloaded, so one reference more does no harm.
+  // This library is never unloaded, so an additional reference does no harm.
   return dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-// Such a loader has a switch of its own, and calls through these tables while it is on.
+// A static loader has a switch of its own, and calls through these tables while it is on.
 ZE_APIEXPORT ze_result_t ZE_APICALL zelLoaderTracingLayerInit(std::atomic<ze_dditable_t*>* table) {
   if (!table) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   table->store(&traced_tables().ze);

@@ -39,7 +39,7 @@ struct Traced<Index, R (*)(A...), Next> {
   }
 };
 
-// Of a member of the table beneath.
+// Calls a member of the table below the layer, untraced.
 template <auto Member, class F>
 struct Beneath;
 template <auto Member, class R, class... A>
@@ -53,7 +53,7 @@ constexpr bool is_traceable(const char* name) {
   return is_capital(name[2]) || (name[2] == 'r' && is_capital(name[3]));
 }
 
-// Tracers of the older, experimental API are the same tracers.
+// Tracers of the older, experimental API are the same objects.
 ze_result_t create_experimental(zet_context_handle_t context, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* tracer) {
   if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!desc) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;

@@ -6,7 +6,7 @@
 
 namespace anyzero::loader {
 
-// Every function with the layer in between. Functions that cannot be traced, of tools and system management, are passed on.
+// All functions, traced. Functions of tools and system management cannot be traced, and are passed through.
 extern const Functions traced;
 
 // The same as tables, for a loader above this one that has a switch of its own.

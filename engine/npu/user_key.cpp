@@ -89,7 +89,7 @@ bool UserKey::get(UserKey* key, std::string* reason) {
   }
   *reason =
       "the key for encrypted graphs cannot be read or created: " + (path.empty() ? std::string("there is no home folder") : path) +
-      " has to be a folder of this user, and " + kName + " in it a file that nobody else can read";
+      " has to be a folder of this user, and " + kName + " in it a file that no other user can read";
   return false;
 }
 

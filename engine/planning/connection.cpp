@@ -17,8 +17,8 @@ namespace anyzero {
 namespace {
 
 constexpr uint64_t kLargest = uint64_t{1} << 32;
-constexpr uint64_t kPatience = 60'000;  // milliseconds until something that was started as an interpreter must have said something
-constexpr uint64_t kLongestSlice = 1'000;  // milliseconds after which a silent process is looked at
+constexpr uint64_t kPatience = 60'000;     // milliseconds within which a started interpreter must send its first bytes
+constexpr uint64_t kLongestSlice = 1'000;  // milliseconds after which a silent process is checked
 constexpr const char* kGone =
     "the planning process ended before it answered; it may have been killed, or have run out of memory. The next call starts "
     "another";
@@ -42,7 +42,7 @@ Connection::~Connection() {
   if (ours()) close(descriptor_);
 }
 
-// Programs close descriptors that they do not know, and the number may be a file of theirs by now.
+// Programs may close descriptors that they do not know, and reuse the number for a file of their own.
 bool Connection::ours() const {
   struct stat found;
   return owner_ == getpid() && fstat(descriptor_, &found) == 0 && found.st_ino == identity_.st_ino &&
@@ -55,7 +55,7 @@ void Connection::abandon() {
 }
 
 bool Connection::alive() {
-  // A conversation that the parent of a fork had begun does not belong to the child.
+  // In a forked child: the connection belongs to the parent.
   if (owner_ != getpid()) return false;
   {
     std::lock_guard lock(mutex_);
@@ -99,7 +99,7 @@ bool Connection::send(uint32_t number, std::string_view function, std::string_vi
 
 bool Connection::tell(std::string_view function, std::string_view request) { return send(0, function, request); }
 
-// Is it time? Then the process is ended, and the reason is noted.
+// Ends the process after the time limit, and records the reason.
 bool Connection::give_up(Vigil::Verdict verdict) {
   if (verdict == Vigil::Verdict::Alive) return false;
   process_.kill();
@@ -122,7 +122,7 @@ bool Connection::receive(void* to, size_t size) {
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       if (give_up(vigil.pass(slice_ms_))) return false;
       if (greeted_ || (waited += slice_ms_) < kPatience) continue;
-      // It may be something else that runs for ever.
+      // The program may not be an interpreter at all.
       process_.kill();
       std::lock_guard lock(mutex_);
       last_word_ = program_ + " has not answered for a minute";
@@ -140,7 +140,7 @@ bool Connection::receive(void* to, size_t size) {
   return true;
 }
 
-// For the one thread that reads.
+// Called by the reading thread only.
 bool Connection::read_one() {
   Frame frame;
   if (!ours() || !receive(&frame, sizeof frame) || frame.size > kLargest) return false;
@@ -158,7 +158,7 @@ bool Connection::read_one() {
   return true;
 }
 
-// With the mutex held. The caller of the call may be gone the moment that lock is.
+// With the mutex held. Once it is released, the caller may have returned.
 void Connection::finish(Call& call, Outcome outcome, std::string bytes) {
   call.outcome = outcome;
   call.bytes = std::move(bytes);
@@ -189,7 +189,7 @@ void Connection::break_off(std::string reason) {
     if (!call->done) finish(*call, outcome, reason);
 }
 
-// A call as long as its thread waits for it; one that fails in between, for want of memory, leaves the others able to go on.
+// Registers a call while its thread waits for it. If the thread fails in between, for lack of memory, other calls continue.
 class Connection::Waiting {
  public:
   explicit Waiting(Connection& connection) : connection_(connection) {
@@ -201,7 +201,7 @@ class Connection::Waiting {
   ~Waiting() {
     std::lock_guard lock(connection_.mutex_);
     connection_.calls_.erase(number_);
-    // Ended in the middle of a frame: where the next one begins is unknown.
+    // The stream ended in the middle of a frame, so the begin of the next one is unknown.
     if (std::exchange(reads_, false)) {
       connection_.reading_ = false;
       connection_.broken_ = true;
@@ -211,7 +211,7 @@ class Connection::Waiting {
     if (!connection_.reading_) connection_.wake_a_reader();
   }
 
-  // Until the call is done. One of the waiting threads reads for all.
+  // Waits until the call is done. One of the waiting threads reads for all.
   void wait() {
     for (;;) {
       uint32_t seen;
@@ -246,7 +246,7 @@ class Connection::Waiting {
 
 Connection::Outcome Connection::ask(std::string_view function, std::string_view request, std::string* answer, std::string* reason) {
   Waiting waiting(*this);
-  // When it cannot be sent, there may still be a last word to read.
+  // Even if the request cannot be sent, there may be a final message to read.
   const bool sent = send(waiting.number(), function, request);
   if (!sent && !ours()) break_off("the program has closed the socket to its planning process. The next call starts another");
   waiting.wait();

@@ -1,4 +1,4 @@
-// The line to a planning process: many threads ask at once, and answers come in any order.
+// The connection to a planning process: many threads send requests at once, and answers come in any order.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,31 +15,31 @@
 
 namespace anyzero {
 
-// Frames, both ways: u32 number; u32 kind; u64 bytes; the bytes. A question's kind is the length of the function's name, which its
-// bytes begin with, and question number 0 has no answer. An answer's kind is 0, or 1 when its bytes are a reason for having none;
-// answer number 0 is the last word of a process that cannot serve.
-// Threading: any thread. Belongs to the process that made it; in a forked child it counts as broken.
+// Frames, in both directions: u32 number; u32 kind; u64 size; the bytes. A request's kind is the length of the function's name,
+// which its bytes begin with; request number 0 has no answer. An answer's kind is 0, or 1 for a failure, whose bytes are the
+// reason; answer number 0 is the final message of a process that cannot serve. Threading: any thread. Belongs to the process that
+// made it; in a forked child it counts as broken.
 class Connection {
  public:
-  // A process that is silent for so long, and does nothing meanwhile, is ended; 0 for never.
+  // A process that is silent and idle for so long is ended; 0 for never.
   Connection(int descriptor, pid_t process, std::string program, uint64_t limit_ms);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   enum class Outcome { Answered, Refused, Broken, Unheard, Useless };
-  // Waits for the answer, with no lock held. Refused: the function failed, and the reason says why. Broken: the process has gone.
-  // Unheard: it had gone before it read the request, or it was stopped from outside: another may be asked. Useless: it has gone
-  // without having answered anything ever.
+  // Waits for the answer, with no lock held. Refused: the function failed, with a reason. Broken: the process has ended. Unheard:
+  // it ended before it read the request, or was stopped from outside, so another one may be asked. Useless: it ended without ever
+  // having answered.
   Outcome ask(std::string_view function, std::string_view request, std::string* answer, std::string* reason);
 
-  // Done by the process before it looks at any later question.
+  // Sends a request without an answer, which the process handles before any later request.
   bool tell(std::string_view function, std::string_view request);
 
-  // Can it be used, as far as one can see without asking?
+  // True if the connection seems usable, as far as it is known without a request.
   bool alive();
 
-  // In a forked child, from the fork handler: the parent's line must end with the parent.
+  // In a forked child, from the fork handler: closes the descriptor, so that the connection ends with the parent.
   void abandon();
 
  private:
@@ -75,8 +75,8 @@ class Connection {
   bool reading_ = false;
   bool broken_ = false;
   bool spoke_ = false;    // has it answered anything?
-  bool reset_ = false;    // did it leave something unread behind?
-  bool stopped_ = false;  // has it been stopped from outside, and ended for that?
+  bool reset_ = false;    // did it end with unread requests?
+  bool stopped_ = false;  // was it ended because it had been stopped from outside?
   std::string given_up_;  // why it was ended
   std::string last_word_;
   std::map<uint32_t, Call*> calls_;

@@ -46,7 +46,7 @@ uint64_t planner_timeout_ms() {
   const char* text = std::getenv("ANYZERO_PLANNER_TIMEOUT");
   char* end = nullptr;
   const double given = text ? std::strtod(text, &end) : 0;
-  // Python judges it as well, and says what is wrong with it.
+  // Python checks it as well, and reports what is wrong with it.
   const bool good = text && *text && end && *end == '\0' && given >= 0 && given <= kLongestTimeout;
   return static_cast<uint64_t>(std::ceil((good ? given : kUsualTimeout) * 1000));
 }

@@ -1,5 +1,5 @@
-// The environment, as far as it may be believed: in a program with more rights than whoever started it (setuid, setgid,
-// capabilities of its file) variables may not choose what is read, loaded or started.
+// Trusted reads of the environment: in a program with more privileges than its user (set-user-ID, set-group-ID, file capabilities),
+// variables must not choose files to read, load or start.
 #pragma once
 
 #include <unistd.h>
@@ -10,13 +10,13 @@
 
 namespace anyzero {
 
-// A variable that names a path; nullptr where it is not set, is empty, or may not be believed.
+// A variable that names a path; nullptr if it is unset, empty or not trusted.
 const char* path_variable(const char* name);
 
-// As much of a path as a message repeats.
+// A path, shortened for messages.
 std::string shown(const std::string& path);
 
-// Where programs are looked for.
+// The search path of programs.
 std::string search_path();
 
 // The time that a planning process may be silent and idle, in milliseconds; 0 for no limit.

@@ -19,7 +19,7 @@ namespace anyzero {
 
 namespace {
 
-// What anyzero.driver.devices.boot.anywhere() writes for numbers that are the machine's.
+// The placeholders that anyzero.driver.devices.boot.anywhere() writes for numbers of the machine.
 constexpr uint64_t kMemory = 0x0005A5A5A5A5'A000;
 constexpr uint32_t kThreads = 0x5A5A5A5A;
 
@@ -41,12 +41,12 @@ uint64_t memory_of_machine() {
 uint32_t threads_of_machine() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  // With more processors than the set can hold it fails, and then there are plenty.
+  // It fails if there are more processors than the set can hold.
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return CPU_SETSIZE;
   return static_cast<uint32_t>(std::max(1, CPU_COUNT(&allowed)));
 }
 
-// Structures lie as a compiler lays them out, so numbers are aligned.
+// Structures have the compiler's layout, so numbers are aligned.
 template <class T>
 void replace(std::vector<unsigned char>& bytes, T from, T to) {
   for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(uint32_t))
@@ -56,7 +56,7 @@ void replace(std::vector<unsigned char>& bytes, T from, T to) {
 }  // namespace
 
 bool describe_by_file(const std::string& path, std::vector<unsigned char>* description, std::string* reason) {
-  // A pipe would wait for a writer, and a device may never end.
+  // Opening a pipe would wait for a writer, and reading a device might never end.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat found = {};
   const char* wrong = nullptr;

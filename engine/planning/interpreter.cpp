@@ -27,7 +27,7 @@ std::string resolved(const char* path) {
   return text;
 }
 
-// A relative name is the one that it had for dlopen, and the working folder may have changed since.
+// A relative name is the one that was passed to dlopen, and the working directory may have changed since.
 std::string mapped_file(uintptr_t address) {
   FILE* maps = std::fopen("/proc/self/maps", "re");
   std::string found;
@@ -58,11 +58,11 @@ std::string_view name_of(const std::string& path) { return std::string_view(path
 
 bool runs(const std::string& path) {
   struct stat found;
-  // By the rights that it will be started with, which need not be the caller's.
+  // Checked with the effective ids, which it will be started with, not the caller's.
   return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
 }
 
-// Symbolic links stay: a virtual environment is known by the name that its interpreter is started with.
+// Symbolic links are kept: a virtual environment is found by the name that its interpreter is started with.
 std::string absolute(const std::string& path) {
   if (path.empty() || path[0] == '/') return path;
   char* here = getcwd(nullptr, 0);
@@ -78,7 +78,7 @@ std::string on_path(const std::string& name) {
     const size_t end = rest.find(':');
     const std::string folder(rest.substr(0, end));
     const std::string candidate = absolute(folder + "/" + name);
-    // An empty entry would be the working folder, which is never intended.
+    // An empty entry means the working directory, which is never intended.
     if (!folder.empty() && runs(candidate)) return candidate;
     if (end == std::string_view::npos) return {};
     rest.remove_prefix(end + 1);
@@ -95,7 +95,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// For PREFIX/lib/python3.12/site-packages/anyzero/lib the name python3.12, and where such an interpreter would be.
+// For PREFIX/lib/python3.12/site-packages/anyzero/lib: the name python3.12, and the places of such an interpreter.
 std::vector<std::string> neighbours(const std::string& library) {
   const std::string versioned = folder_of(folder_of(folder_of(library)));
   const std::string name(name_of(versioned));
@@ -123,8 +123,8 @@ std::string find_interpreter(std::string* tried) {
     *tried = "ANYZERO_PYTHON=" + shown(named) + " is not a program";
     return {};
   }
-  // A program that Python is only a part of has another name, and may do anything. With more rights than its caller, it does not
-  // believe what that called it.
+  // A program that embeds Python has another name, and must not be started. With more privileges than its caller, the name is not
+  // trusted.
   const std::string* own = preferred.load(std::memory_order_acquire);
   if (own && getauxval(AT_SECURE) == 0 && name_of(*own).starts_with("python") && runs(*own)) return *own;
   const std::string& library = library_folder();

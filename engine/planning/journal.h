@@ -1,4 +1,4 @@
-// What a planning process knows by now, so that another one can be told.
+// A log of the requests that changed a planning process's state, to be replayed to its successor.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace anyzero {
 // Threading: under the lock of its owner.
 class Journal {
  public:
-  // A question that was answered, in the bytes that the planner speaks; most say nothing that has to be kept.
+  // Records an answered request; most need not be kept.
   void note(std::string_view function, std::string_view request, std::string_view answer);
 
-  // Tells everything; false when the line broke meanwhile.
+  // Replays all of them; false if the connection broke meanwhile.
   bool repeat(Connection& connection) const;
 
  private:

@@ -24,12 +24,12 @@ namespace {
 
 using Object = void*;
 
-// The stable-ABI functions we use, found in the running process, so that one binary serves every Python and hosts without one.
+// Functions of the stable ABI, resolved in the running process, so that one binary serves every Python and hosts without one.
 struct Python {
   int (*is_initialized)();
   int (*is_finalizing)();    // absent before 3.13
   void* (*thread_state)();   // this thread's, whether it runs or not
-  void* (*running_state)();  // the one that holds the lock: of this thread from 3.12 on, of any thread before
+  void* (*running_state)();  // the one that holds the GIL: of this thread from 3.12 on, of any thread before
   int (*gil_ensure)();
   void (*gil_release)(int);
   void* (*save_thread)();
@@ -68,14 +68,14 @@ bool find_all(Python& p) {
          find(p.to_string, "PyObject_Str") && find(p.utf8, "PyUnicode_AsUTF8AndSize");
 }
 
-// nullptr while no Python is loaded in this process; one may come later.
+// nullptr while no Python is loaded in this process; it may be loaded later.
 const Python* python() {
   static Python functions;
   static std::atomic<bool> complete{false};
   static std::atomic<uint64_t> look_again{0};
   static Mutex mutex;
   if (complete.load(std::memory_order_acquire)) return &functions;
-  constexpr uint64_t kPatience = 100'000'000;  // a wait must not pay for the search each time
+  constexpr uint64_t kPatience = 100'000'000;  // not every wait should pay for the search
   if (now_ns() < look_again.load(std::memory_order_relaxed)) return nullptr;
   std::lock_guard lock(mutex);
   if (!complete.load(std::memory_order_relaxed)) complete.store(find_all(functions), std::memory_order_release);
@@ -98,12 +98,13 @@ std::string take_error(const Python& py) {
   return text;
 }
 
-// Does the Python in this process plan? Only where our package said so: another one may not have it, and a program that knows
-// nothing of us may hold the interpreter's lock while its own threads call the driver.
+// Does the Python in this process plan? Only if our package said so: another Python may lack the package, and a program that does
+// not use it may hold the GIL while its threads call the driver.
 std::atomic<bool> plans_here{false};
 
-// Does a process make manifests of graphs even so? One request says all about a graph, so any Python can. A program's OpenVINO has
-// locks of its own: one thread compiles with them in hand, and another may wait for them with the interpreter's lock in hand.
+// Are manifests of graphs made by a planning process even so? One request describes a whole graph, so any Python can do it.
+// OpenVINO in the program has locks of its own: one thread may hold them while it compiles, and another may wait for them with the
+// GIL.
 std::atomic<bool> graphs_beside{false};
 
 // The Python that plans, if it is one in this process; nullptr for a process of its own.
@@ -113,7 +114,7 @@ const Python* planning_python() {
   return py && py->running() ? py : nullptr;
 }
 
-// Calls `module`.`name` with `request`, or without arguments when there is none. The reply is bytes, too.
+// Calls `module`.`name` with `request`, or without arguments if there is none. The reply is bytes, too.
 bool call_python(const Python& py, const char* module_name, const char* name, const std::string* request, std::string* reply,
                  std::string* reason) {
   int gil = py.gil_ensure();
@@ -187,7 +188,7 @@ bool call_planner(const char* function, const std::string& request, std::string*
   if (graphs_beside.load(std::memory_order_relaxed) && std::string_view(function).starts_with("graphs.")) {
     GilPause pause;
     const Connection::Outcome outcome = ask_planning_process(function, request, reply, reason);
-    // Where none can be started, the one in this process has to do.
+    // If none can be started, the Python in this process plans.
     if (outcome != Connection::Outcome::Useless || !planning_python()) return outcome == Connection::Outcome::Answered;
   }
   if (const Python* py = planning_python()) {
@@ -205,8 +206,7 @@ bool call_planner(const char* function, const std::string& request, std::string*
   return ask_planning_process(function, request, reply, reason) == Connection::Outcome::Answered;
 }
 
-// Called by our package in a Python that has it, with the program that this Python is. Too late where modules are planned elsewhere
-// already.
+// Called by our package, with the path of this Python's interpreter. Has no effect if modules are planned elsewhere already.
 extern "C" __attribute__((visibility("default"))) void zexRunPlannerInThisProcess(const char* interpreter) {
   if (interpreter) prefer_interpreter(interpreter);
   if (!has_planning_process()) plans_here.store(true, std::memory_order_relaxed);
@@ -227,7 +227,7 @@ GilPause::GilPause() : state_(nullptr) {
 GilPause::~GilPause() noexcept(false) {
   if (!state_) return;
   const Python* py = python();
-  // The caller expects to hold the lock. If the interpreter has gone meanwhile, there is nothing to return to.
+  // The caller expects to hold the GIL. If the interpreter was finalized meanwhile, the thread cannot return.
   while (!py->is_initialized()) pause();
   py->restore_thread(state_);
 }

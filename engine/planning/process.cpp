@@ -16,8 +16,8 @@ namespace anyzero {
 
 namespace {
 
-// Not from a file, so that an interpreter that cannot read our package can say so. The package is the one this library belongs to,
-// and yet the folder around it must not come before Python's own.
+// Passed on the command line, so that an interpreter that cannot read our package can report it. The package is the one that this
+// library belongs to, but its parent folder must not precede Python's own in the search path.
 constexpr const char* kProgram = R"(
 import importlib, os, sys, typing
 try:
@@ -41,13 +41,13 @@ constexpr const char* kRemedy =
 
 struct State {
   Mutex starting;   // held while a process is started
-  Mutex books;      // guards what follows; never held while anybody is waited for, so that a fork can have it
-  Journal journal;  // empty for a process whose questions say all
+  Mutex books;      // guards the members below; never held during a wait, so that a fork can take it
+  Journal journal;  // empty for a process whose requests are self-contained
   std::shared_ptr<Connection> line;
   std::atomic<Connection*> open{nullptr};  // the same, for the fork handler
 };
 
-// The process that plans, and the one that compiles again what pays. Leaked: programs build and destroy modules from exit handlers.
+// The planning process, and the one for the second stage. Leaked: programs build and destroy modules from exit handlers.
 State& state() {
   static auto* state = new State;
   return *state;
@@ -58,7 +58,7 @@ State& second() {
   return *state;
 }
 
-// A fork finds the books in order: the child tells its own planning process what is in them.
+// A fork sees a consistent journal, which the child replays to its own planning process.
 void before_fork() {
   state().books.lock();
   second().books.lock();
@@ -84,7 +84,7 @@ std::shared_ptr<Connection> start(State& my, std::string* reason) {
   std::shared_ptr<Connection> line;
   Journal known;
   {
-    // A child that is forked meanwhile would have our end of the line, without knowing.
+    // A child that is forked meanwhile would inherit our end of the connection.
     std::lock_guard lock(my.books);
     pid_t process = 0;
     const int descriptor = interpreter.empty() ? -1
@@ -98,13 +98,13 @@ std::shared_ptr<Connection> start(State& my, std::string* reason) {
     my.open.store(line.get());
     known = my.journal;
   }
-  known.repeat(*line);  // where that breaks, the first question notices
+  known.repeat(*line);  // if that breaks, the first request notices
   std::lock_guard lock(my.books);
   my.line = line;
   return line;
 }
 
-// With the books in hand.
+// With `books` held.
 void forget_line(State& my) {
   my.open.store(nullptr);
   my.line.reset();
@@ -122,7 +122,7 @@ std::shared_ptr<Connection> connect(State& my, std::string* reason) {
   return start(my, reason);
 }
 
-// A thread that is cancelled goes when it has its answer: half an answer would be left to the next one.
+// Cancellation is deferred until the thread has its answer: it would leave half an answer to the next thread.
 class NoCancellation {
  public:
   NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

@@ -1,4 +1,4 @@
-// Planning for programs without a Python of their own: a Python beside them, started when it is first needed.
+// The planning process, for programs without a Python of their own: a Python interpreter, started on first use.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace anyzero {
 
-// Asks the planning process of this program. Useless also means that none could be started. Whatever an earlier one knew of
-// modules, one that takes its place is told. The caller holds no lock.
+// Sends a request to the planning process of this program. Useless also means that none could be started. A successor gets the
+// module state of its predecessor. The caller holds no lock.
 Connection::Outcome ask_planning_process(const char* function, const std::string& request, std::string* answer,
                                          std::string* reason);
 
-// Asks another one, which compiles kernels for the second time and has nothing else to do; the question says all about the module.
+// Sends a request to the process that compiles the second stage of kernels; the request describes the whole module.
 Connection::Outcome ask_second_process(const std::string& request, std::string* answer, std::string* reason);
 
-// Once modules are planned there, they stay there.
+// From now on, modules are planned there.
 bool has_planning_process();
 
 }  // namespace anyzero

@@ -12,7 +12,7 @@ namespace anyzero {
 
 namespace {
 
-// Plans of modules that were destroyed, until the planner can be told.
+// Plans of destroyed modules, for the next request to the planner.
 Guarded<std::vector<uint64_t>>& released() {
   static auto* released = new Guarded<std::vector<uint64_t>>;  // leaked: modules are destroyed from exit handlers
   return *released;

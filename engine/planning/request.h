@@ -10,7 +10,7 @@
 
 namespace anyzero {
 
-// Owns its bytes: texts of messages that were read from it lead into them.
+// Owns its bytes, which texts of messages point into.
 class Reply {
  public:
   Reply() = default;
@@ -21,7 +21,7 @@ class Reply {
   uint32_t origin = 0;  // a ReplyOrigin
   std::string log;
 
-  // The next message; false when the bytes are damaged. There are some only where the status is success.
+  // Reads the next message; false if the bytes are damaged. Only a successful reply has messages.
   template <class Message>
   bool read(Message* to) {
     ByteReader reader(rest_);
@@ -50,15 +50,14 @@ std::string encoded(const Message& request) {
 }
 
 // Calls anyzero.driver.modules.requests.`function`, or that of another package of anyzero.driver by `package.function`. The reply
-// has a status and a log in any case. The caller must hold no lock: this takes the interpreter's. `kernel` is what it is about, for
-// recordings.
+// has a status and a log in any case. The caller must hold no lock: this acquires the GIL. `kernel` is the subject, for recordings.
 void ask_planner(const char* function, std::string_view request, Reply* reply, std::string_view kernel = {});
 
-// Has another process, which knows no plans, make the second stage of a kernel; whatever Python plans. Waits, but for no lock of
-// the interpreter. False when that process has gone without a reply, or cannot be started.
+// Lets another process, which has no plans, compile the second stage of a kernel, whichever Python plans. Waits, but not for the
+// GIL. False if that process ended without a reply, or cannot be started.
 bool ask_for_better_code(std::string_view request, Reply* reply, std::string_view kernel);
 
-// The planner may forget a module's plan. It may be gone, so this does not call it: the next request tells it.
+// Releases a module's plan. The planner is not called, because its process may have ended: the next request carries it.
 void release_plan(uint64_t plan);
 
 }  // namespace anyzero

@@ -28,8 +28,8 @@ namespace {
 constexpr int kSocket = 3;
 constexpr size_t kStack = size_t{64} << 10;
 
-// What the new processes need. They share our memory until the program starts, while this thread waits; so they allocate nothing,
-// take no locks and run no handlers of the host.
+// The state of the new processes. They share our memory until the program starts, while this thread waits; so they allocate
+// nothing, take no locks and run no handlers of the host.
 struct Birth {
   char* const* arguments;
   char* const* environment;
@@ -40,7 +40,7 @@ struct Birth {
   std::atomic<uint32_t> over{0};  // for a process in between that stays
 };
 
-// A process that shares our memory while our threads run has no right to errno, or to anything else that belongs to a thread.
+// A process that shares our memory while our threads run must not use errno, or anything else that is thread-local.
 [[gnu::always_inline]] inline long raw_call(long number, long a, long b = 0, long c = 0, long d = 0) {
   long result;
   register long fourth asm("r10") = d;
@@ -58,7 +58,7 @@ void close_from(int first) {
   for (int each = first; each < last; ++each) close(each);
 }
 
-// Handlers go by themselves when the program starts, ignored signals would stay ignored.
+// execve resets handlers, but ignored signals would stay ignored.
 void forget_signals() {
   // The kernel's own structure, which is all zero for the default. The C library would leave out the signals it keeps to itself.
   constexpr size_t kMask = 8;
@@ -84,7 +84,7 @@ bool arrange_descriptors(int socket) {
 int become_the_program(void* argument) {
   auto& birth = *static_cast<Birth*>(argument);
   setsid();
-  // A compiler must not take a processor from others because the host may.
+  // A compiler must not inherit real-time scheduling of the host.
   sched_param ordinary = {};
   if (const int policy = sched_getscheduler(0); policy == SCHED_FIFO || policy == SCHED_RR)
     sched_setscheduler(0, SCHED_OTHER, &ordinary);
@@ -128,7 +128,7 @@ bool adopts_orphans() {
   return adopts || getpid() == 1;
 }
 
-// Out of the way of a host that has closed its standard descriptors and goes on to use their numbers.
+// Not 0, 1 or 2: a host may have closed its standard descriptors, and reuse their numbers.
 bool move_up(int& descriptor) {
   if (descriptor > STDERR_FILENO) return true;
   const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -137,7 +137,7 @@ bool move_up(int& descriptor) {
   return moved >= 0;
 }
 
-// Until the process in between is done, or has been killed.
+// Waits until the process in between is done, or has been killed.
 void await(Birth& birth, pid_t between) {
   constexpr uint64_t kLook = 100'000'000;
   while (!birth.over.load(std::memory_order_acquire)) {

@@ -56,7 +56,7 @@ WatchedProcess::Account WatchedProcess::account() const {
 void WatchedProcess::kill() const {
   if (number_ <= 0) return;
 #if defined(SYS_pidfd_open) && defined(SYS_pidfd_send_signal)
-  // The descriptor stays with the process that has the number now, so the look behind it is at the same one.
+  // The descriptor refers to the process that has the id now, so the check that follows is about the same process.
   const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, number_, 0));
   if (descriptor >= 0) {
     if (account().start == start_) syscall(SYS_pidfd_send_signal, descriptor, SIGKILL, nullptr, 0);

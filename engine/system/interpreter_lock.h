@@ -1,15 +1,14 @@
-// Python's interpreter lock, as far as the engine knows it: no thread holds it while it sleeps or helps. The only file that calls
-// Python, planning/planner.cpp, implements this.
+// Python's GIL in the engine: no thread holds it while it sleeps or helps. planning/planner.cpp, the only file that calls Python,
+// implements this.
 #pragma once
 
 namespace anyzero {
 
-// Gives up the interpreter's lock for as long as it lives, if the calling thread holds it. Where there is no Python it costs a look
-// at the clock.
+// Releases the GIL while it lives, if the calling thread holds it. Without Python it costs one read of the clock.
 class GilPause {
  public:
   GilPause();
-  ~GilPause() noexcept(false);  // a dying interpreter ends the thread here, by unwinding it
+  ~GilPause() noexcept(false);  // an interpreter that is being finalized ends the thread here, by unwinding it
   GilPause(const GilPause&) = delete;
   GilPause& operator=(const GilPause&) = delete;
 

@@ -25,7 +25,7 @@ int memory_file(size_t size) {
     close(fd);
     return -1;
   }
-  // A process that maps the file could otherwise cut it off under us.
+  // A process that maps the file could otherwise truncate it.
   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return fd;
 }

@@ -1,18 +1,17 @@
-// Files that exist in memory only, for what several processes map.
+// Files in memory (memfd), for memory that several processes map.
 #pragma once
 
 #include <cstddef>
 
 namespace anyzero {
 
-// A file of that size, which cannot be shrunk; -1 when the system refuses. Closed on exec.
+// A file of that size, which cannot be shrunk; -1 if the system refuses. Close-on-exec.
 int memory_file(size_t size);
 
-// Lets this process have as many files open as it may; false when it may already.
+// Raises the soft limit of open files to the hard limit; false if it is that high already.
 bool raise_file_limit();
 
-// The name that the system has for an open file ("/memfd:NAME", "anon_inode:[eventfd]"), cut to the room for it; false without
-// /proc.
+// The system's name of an open file ("/memfd:NAME", "anon_inode:[eventfd]"), truncated to the buffer; false without /proc.
 bool descriptor_target(int fd, char* target, size_t room);
 
 }  // namespace anyzero

@@ -1,4 +1,4 @@
-// Locks that a fork cannot leave locked: in the child, what a thread of the parent held is free, because that thread is not there.
+// Fork-safe locks: in the child, a lock that a thread of the parent held is free, because that thread does not exist there.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class Mutex {
  private:
   static constexpr uint32_t kAwaited = 1;
 
-  // The state while held: which process holds it, and whether others wait.
+  // The state while held: the process that holds it, and whether others wait.
   static uint32_t mine() { return (fork_generation.load(std::memory_order_relaxed) + 1) << 1; }
 
   void lock_slowly() {
@@ -47,8 +47,7 @@ class Mutex {
   std::atomic<uint32_t> state_{0};
 };
 
-// Something that many threads change and that a forked child begins anew: its parent's threads may have been in the middle of a
-// change.
+// A value with a lock, which a forked child reinitializes: the parent's threads may have been in the middle of a change.
 template <class T>
 class Guarded {
  public:
@@ -57,7 +56,7 @@ class Guarded {
     explicit Access(Guarded& owner) : owner_(owner), lock_(owner.mutex_) {
       uint32_t now = fork_generation.load(std::memory_order_relaxed);
       if (owner_.generation_ == now) return;
-      new (&owner_.value_) T;  // the old one is forgotten, not destroyed
+      new (&owner_.value_) T;  // the old one is leaked, not destroyed
       owner_.generation_ = now;
     }
     T* operator->() const { return &owner_.value_; }

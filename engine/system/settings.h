@@ -1,5 +1,4 @@
-// What the planner tells the engine besides devices: the numbers that tune execution, and where to find things. Set once, before
-// any thread of ours exists.
+// Settings of the engine from the planner: tuning parameters and paths. Set once, before the first thread of the engine.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +8,14 @@ namespace anyzero {
 
 struct Settings {
   uint64_t threads = 1;            // workers, the waiting thread included
-  uint64_t spin_ns = 20'000;       // how long a waiter looks before it sleeps
+  uint64_t spin_ns = 20'000;       // how long a wait polls before it sleeps
   uint64_t inline_bytes = 16'384;  // the largest copy done on the caller's own thread
-  uint64_t kernel_timeout_ms = 0;  // how long a kernel may run; 0 for ever
-  uint64_t strict = 0;             // 1: refuse what the specification forbids though hardware drivers tolerate it
+  uint64_t kernel_timeout_ms = 0;  // how long a kernel may run; 0 for no limit
+  uint64_t strict = 0;             // 1: refuse calls that the specification forbids, though hardware drivers tolerate them
   uint64_t log_level = 1;          // 0 nothing, 1 errors, 2 warnings
-  uint64_t slow_wait_ms = 5'000;   // after so long, a warning says what a wait is for
-  uint64_t npu_cache_bytes = 0;    // how large the cache of compiled models may grow; 0 for no cache
-  std::string npu_cache;           // its folder; empty where there is no place for it
+  uint64_t slow_wait_ms = 5'000;   // how long a wait lasts before a warning
+  uint64_t npu_cache_bytes = 0;    // the limit of the cache of compiled models; 0 for no cache
+  std::string npu_cache;           // its folder; empty if there is none
   std::string openvino;            // the path of OpenVINO's C library; empty where it is not installed
   std::string openvino_version;    // as its package is called: 2026.4.1
 };

@@ -1,4 +1,4 @@
-// What everything waits on: a value that only grows, is reset, or fails; and a place to sleep until it changes.
+// A signal: a value that only grows, is reset, or fails, and a futex to sleep on until it changes. All waits use it.
 #pragma once
 
 #include <atomic>
@@ -8,11 +8,11 @@ namespace anyzero {
 
 inline constexpr uint64_t kForever = UINT64_MAX;
 
-// Lies in memory that other processes may map, so: no pointers, no constructors needed beyond zero bytes.
+// In memory that other processes may map, so without pointers; zero bytes are its initial state.
 // Threading: any thread of any process.
 struct alignas(64) Signal {
   std::atomic<uint64_t> value;
-  std::atomic<uint32_t> epoch;     // the futex: changes whenever a sleeper must look again
+  std::atomic<uint32_t> epoch;     // the futex: changes whenever a sleeper must check again
   std::atomic<uint32_t> sleepers;  // a killed process may leave it too high, which only costs a system call
   std::atomic<uint64_t> start;     // device clock, for events that carry timestamps
   std::atomic<uint64_t> end;
@@ -52,8 +52,8 @@ struct alignas(64) Signal {
   }
   void reset() { value.store(0, std::memory_order_release); }
 
-  // Sleeps until `target` is reached, the signal fails or `timeout` nanoseconds have passed. Where there is a timeout, its last
-  // moments are spent looking, because a sleep ends late.
+  // Sleeps until `target` is reached, the signal fails or `timeout` nanoseconds have passed. It polls in the last moments of a
+  // timeout, because a sleep ends late.
   State sleep(uint64_t target, uint64_t timeout);
 
  private:
@@ -61,20 +61,20 @@ struct alignas(64) Signal {
 };
 static_assert(sizeof(Signal) == 64);
 
-// How long to sleep when so many nanoseconds are left: less, by what the system adds to a sleep. 0: not at all. The usual slack of
-// a thread's timers is 50 microseconds, and is the program's to change; waking up takes some more. The woken thread spins for the
-// rest, which is a few tens of microseconds.
+// The length of a sleep if so many nanoseconds are left: shorter, by the delay that the system adds. 0: no sleep. The default slack
+// of a thread's timers is 50 microseconds, which a program may change; waking up takes some more. The woken thread spins for the
+// rest, a few tens of microseconds.
 constexpr uint64_t nap_within(uint64_t left) {
   constexpr uint64_t kLate = 90'000;
   return left == kForever ? kForever : left > kLate ? left - kLate : 0;
 }
 
-// One word to sleep on; a sleeper passes what it last saw there.
+// One word to sleep on, with the value that the sleeper last saw.
 struct FutexWord {
   std::atomic<uint32_t>* word;
   uint32_t seen;
 };
-// Sleeps until one of the words differs from what was seen, one is woken, or the time is over (nanoseconds, kForever for none).
+// Sleeps until one of the words differs from its seen value, one is woken, or after the timeout (nanoseconds; kForever for none).
 void futex_sleep_any(const FutexWord* words, uint32_t count, uint64_t timeout);
 void futex_wake(std::atomic<uint32_t>* word, int sleepers);
 

@@ -1,4 +1,4 @@
-// A lock for a few instructions' worth of work; its holder never sleeps or waits.
+// A spin lock for a few instructions; its holder never sleeps or waits.
 #pragma once
 
 #include <sched.h>
@@ -7,8 +7,8 @@
 
 namespace anyzero {
 
-// A full barrier: earlier writes are visible to all threads before later reads. An instruction of its own, for the thread sanitizer
-// refuses std::atomic_thread_fence; on memory that is this thread's alone, so that it takes no line away from others.
+// A full barrier: earlier writes are visible to all threads before later reads. Written as an instruction, because the thread
+// sanitizer refuses std::atomic_thread_fence; on the thread's own stack, so that no cache line is shared.
 inline void full_barrier() { __asm__ volatile("lock orl $0, (%%rsp)" ::: "memory", "cc"); }
 
 class SpinLock {
@@ -19,7 +19,7 @@ class SpinLock {
       if (tries < 64) {
         __builtin_ia32_pause();
       } else {
-        sched_yield();  // the holder may have lost its processor
+        sched_yield();  // the holder may have been preempted
       }
     }
   }

@@ -9,7 +9,7 @@
 namespace anyzero {
 
 bool start_thread(void* (*run)(void*), void* argument, const char* name) {
-  // The program's signal handlers must not run on our threads; faults are synchronous and cannot be blocked away.
+  // The program's signal handlers must not run on our threads; signals of faults are synchronous and stay unblocked.
   sigset_t all, old;
   sigfillset(&all);
   for (int number : kFaultSignals) sigdelset(&all, number);

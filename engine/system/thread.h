@@ -1,4 +1,4 @@
-// Threads of ours: detached, never joined, deaf to the program's signals, and gone without ceremony at exit.
+// Threads of the engine: detached, never joined, with the program's signals blocked; they end with the process.
 #pragma once
 
 #include <pthread.h>
@@ -17,17 +17,17 @@ inline constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP
 // Counts the forks between the first process and this one.
 extern std::atomic<uint32_t> fork_generation;
 
-// False when the system gives us no thread.
+// False if the system grants no thread.
 bool start_thread(void* (*run)(void*), void* argument, const char* name);
 
 // `run` is called in a forked child, where none of our threads exist.
 void at_fork_child(void (*run)());
 
-// Makes up for it in a child whose fork began before this library was loaded: a loader makes forks wait until loading is done.
+// Calls the handlers in a child whose fork began before this library was loaded: a loader delays forks until loading is done.
 void notice_fork();
 
-// One step of a wait that has lasted `ns` so far and will sleep if it lasts much longer. Where processors are few, the thread it
-// waits for may need this one.
+// One step of a wait that has lasted `ns` so far and will sleep if it lasts much longer. With few processors, the awaited thread
+// may need this one.
 inline void spin_a_while(uint64_t ns) {
   constexpr uint64_t kSelfish = 2'000;
   if (ns > kSelfish) sched_yield();

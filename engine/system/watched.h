@@ -1,4 +1,4 @@
-// Whether anything looks at the calls of the API: one flag for all, so that a call that nothing looks at costs one test.
+// Observers of API calls (recordings, check mode): one flag word for all, so that a call without observers costs one test.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ inline constexpr uint32_t kChecked = 2;   // check mode
 
 inline constinit std::atomic<uint32_t> watched{0};
 
-// True while a queue's thread runs a function of the program: calls from there are no calls of a thread that the program could wait
+// True while an engine thread runs a host function of the program: its calls are not those of a thread that the program could wait
 // for.
 inline constinit thread_local bool in_host_function __attribute__((tls_model("initial-exec"))) = false;
 

@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
 
         try:
             value = version("anyzero")
-        except PackageNotFoundError:  # a checkout on the path, which nobody installed
+        except PackageNotFoundError:  # a checkout on the path that is not installed
             value = "unknown"
     elif name == "__all__":
         value = __dir__()

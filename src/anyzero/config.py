@@ -136,7 +136,7 @@ def _text(text: str) -> str:
 
 def _whole(low: int, high: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
-        # int() would also take "1_000" and other scripts' digits, which nobody writes on purpose.
+        # int() would also accept "1_000" and digits of other scripts, which are typing errors.
         if re.fullmatch(r"[0-9]+", text) is None:
             raise ValueError("not a whole number")
         if len(text) > _DIGITS or not low <= int(text) <= high:

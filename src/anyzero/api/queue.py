@@ -87,7 +87,7 @@ class CommandQueue(Timeline):
         self.held = Held()
         # Fences that were waited for and have no other reference.
         self.spare: list[int] = []
-        # Those that nobody holds any more but the queue itself, which is still to signal them.
+        # Fences that only the queue still holds, which has yet to signal them.
         self.unfinished: deque[int] = deque()
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None

@@ -21,7 +21,7 @@ from anyzero.cluster.process_context import context
 __all__ = ["START", "parts", "run", "speeds"]
 
 _ATTEMPTS: Final = 4
-"""So often a part is sent anew after its worker has died."""
+"""How often a part is sent again after its worker has died."""
 _NEWEST: Final = 0.5
 """The weight of the newest measurement of a worker."""
 

@@ -97,5 +97,5 @@ class LocalZeroCluster(SpecCluster):
         )
 
     def _update_worker_status(self, op: str, msg: Any) -> None:
-        # A nanny starts its worker anew, however long that takes. SpecCluster would give both up after some seconds.
+        # A nanny restarts its worker, however long that takes. SpecCluster would give up both after some seconds.
         super(SpecCluster, self)._update_worker_status(op, msg)

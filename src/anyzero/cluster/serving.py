@@ -144,7 +144,7 @@ class Service:
                 self._changed.wait_for(lambda: self._closed or (self._waiting and self._free() is not None))
                 if self._closed:
                     return
-                # Others may be on their way; a full batch waits for nobody.
+                # More requests may arrive; a full batch does not wait.
                 end = self._waiting[0].arrived + self.wait
                 self._changed.wait_for(lambda: self._closed or self._complete(), max(end - time.monotonic(), 0))
                 worker = self._free()

@@ -29,13 +29,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--device", action="append", dest="chosen", metavar="SELECTOR", help="a device or tile: 0, 0.1, npu; repeatable"
     )
-    add("--devices", metavar="D", help="the devices that there are, as in ANYZERO_DEVICES: cpu:tiles=4")
+    add("--devices", metavar="D", help="the devices of this machine, as in ANYZERO_DEVICES: cpu:tiles=4")
     add("--name", metavar="NAME", help="the worker's name; several get NAME-0, NAME-1, …")
     add("--nthreads", type=int, default=1, metavar="N", help="tasks at a time on a worker; default 1")
-    add("--memory-limit", default="auto", metavar="SIZE", help="of a worker, 4GiB; default by its device")
-    add("--device-memory-limit", metavar="SIZE", help="beyond it values go to the host; default by the device")
-    add("--resources", default="", metavar="R", help="more than device and backend: NAME=2,OTHER=1")
-    add("--local-directory", metavar="FOLDER", help="for values that are spilled to disk")
+    add(
+        "--memory-limit",
+        default="auto",
+        metavar="SIZE",
+        help="host memory of a worker: 4GiB; default: by device",
+    )
+    add("--device-memory-limit", metavar="SIZE", help="values beyond it move to the host; default: by the device")
+    add("--resources", default="", metavar="R", help="Dask resources besides device and backend: NAME=2,OTHER=1")
+    add("--local-directory", metavar="FOLDER", help="the folder for values that are spilled to disk")
     add("--host", metavar="HOST", help="the address to listen on; default by --interface")
     add("--interface", metavar="NAME", help="the network interface: eth0, ib0")
     add("--protocol", metavar="NAME", help="tcp, tls, …; default that of the scheduler")
@@ -44,8 +49,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--tls-key", metavar="FILE", help="its private key, PEM")
     add("--death-timeout", metavar="SECONDS", help="end after so long without a scheduler")
     add(
-        "--dashboard-address", default=":0", metavar="ADDRESS", help="of the worker's metrics and dashboard; default :0"
+        "--dashboard-address",
+        default=":0",
+        metavar="ADDRESS",
+        help="address of metrics and dashboard; default :0",
     )
-    add("--dashboard", action=argparse.BooleanOptionalAction, default=True, help="serve it")
-    add("--nanny", action=argparse.BooleanOptionalAction, default=True, help="start a worker anew when it ends early")
-    add("--nworkers", metavar="N", help="accepted for job systems; there is one for each device")
+    add("--dashboard", action=argparse.BooleanOptionalAction, default=True, help="serve the dashboard")
+    add("--nanny", action=argparse.BooleanOptionalAction, default=True, help="restart a worker that ends early")
+    add("--nworkers", metavar="N", help="ignored: there is one worker for each device; job systems pass it")

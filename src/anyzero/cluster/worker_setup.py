@@ -61,7 +61,7 @@ class WorkerSetup(WorkerPlugin):
         self._page = None
 
     def transition(self, key: Any, start: str, finish: str, **more: Any) -> None:
-        """A worker whose device is lost starts anew, and Dask computes again what it held."""
+        """Restarts a worker whose device is lost; Dask computes its values again."""
         if finish == "error" and self._closing is None and az.device().status == "lost":
             self._closing = asyncio.get_running_loop().create_task(self._worker.close_gracefully(restart=True))
 

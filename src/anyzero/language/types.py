@@ -56,7 +56,7 @@ __all__ = [
 
 
 class Refusal(Exception):  # noqa: N818 (an answer to the checker, which makes a KernelError with the line of it)
-    """Why an expression is not allowed, and what is; the place is added by whoever knows it."""
+    """The reason why an expression is not allowed, and what is allowed; a caller that knows the place adds it."""
 
 
 class Type(Value):

@@ -34,7 +34,7 @@ _EXTENSIONS: Final = (
 _NEWER_EXTENSIONS: Final = ("SPV_KHR_bit_instructions", "SPV_KHR_subgroup_rotate", "SPV_KHR_uniform_group_instructions")
 """What clang's own target knows beside those."""
 _INCLUDE: Final = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
-# Older translators do not know this instruction. It guards against values that nobody computed, and there are none.
+# Older translators do not know this instruction. It guards against undefined values, and there are none.
 _FREEZE: Final = re.compile(r"= freeze (i\d+) ([^\s,]+)")
 _MOST: Final = 1 << 28
 _ENTRIES: Final = 4096

@@ -243,7 +243,7 @@ def _troubles() -> Iterator[tuple[str, str]]:
 
 
 def variables() -> Iterator[Check]:
-    """Variables with values that are refused, and names that nobody reads."""
+    """Variables with invalid values, and unknown names."""
     name = "variables"
     troubles = [*_unread(), *_refused(), *_drivers_gone()]
     yield from (Check(name, state, finding, remedy) for state, finding, remedy in troubles)

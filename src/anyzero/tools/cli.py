@@ -25,10 +25,10 @@ examples:
   anyzero run -- ./vector_add      run any Level Zero program on this package's driver
   anyzero trace -- ./vector_add    run it, and write a timeline of what it did
   eval "$(anyzero env)"            the same for every program that this shell starts
-  anyzero doctor                   check the installation; how to fix what is wrong
+  anyzero doctor                   check the installation; print how to fix problems
   anyzero npu latency model.xml    time to a model's first inference, with cold and warm caches
   anyzero compile kernels.cl       OpenCL C to SPIR-V
-  anyzero config --cflags --libs   what a C compiler needs to know
+  anyzero config --cflags --libs   flags for a C compiler
   anyzero worker tcp://node:8786   lend this machine's devices to a Dask scheduler
   anyzero spirv asm kernels.spv    the assembly of a compiled kernel
   ANYZERO_DEVICES=cpu:tiles=2 anyzero info       a device with two tiles, on this machine
@@ -81,7 +81,7 @@ examples:
   anyzero check -- ./vector_add 1024                     report mistakes on stderr while the program runs
   anyzero check --only memory,sync -- python program.py
   anyzero check --format sarif -o out.sarif -- ./tests   for GitHub's code scanning
-  anyzero check --only races,init -- ./program           what work-items do to each other; kernels take long
+  anyzero check --only races,init -- ./program           data races and uninitialized reads; kernels run much slower
   anyzero check --stop -- ./program                      kernels end at their first mistake
 
 Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use, barriers

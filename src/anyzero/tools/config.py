@@ -12,7 +12,7 @@ __all__ = ["OPTIONS", "run"]
 OPTIONS: Final = {
     "cflags": "flags for the compiler: where the headers are",
     "libs": "flags for the linker: where the loader is, and its name",
-    "rpath": "one more for the linker: the program then finds the loader without any variable",
+    "rpath": "flag for the linker, so that the program finds the loader without environment variables",
     "prefix": "the folder with include/ and lib/, for CMAKE_PREFIX_PATH",
     "include-dir": "the folder of level_zero/ze_api.h",
     "lib-dir": "the folder of libze_loader.so.1 and libze_anyzero.so.1",

@@ -70,7 +70,7 @@ def _neighbours(library: Path, environ: Mapping[str, str]) -> Iterator[str]:
 def _on_path(name: str, environ: Mapping[str, str]) -> str:
     for folder in environ.get("PATH", _USUAL_PATH).split(":"):
         candidate = _absolute(f"{folder}/{name}")
-        # An empty entry would be the working folder, which is nobody's choice.
+        # An empty entry means the working directory, which is never intended.
         if folder and _runs(candidate):
             return candidate
     return ""

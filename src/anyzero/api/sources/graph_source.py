@@ -55,7 +55,7 @@ class Serialized:
 
     @property
     def in_place(self) -> bool:
-        """Whether the driver may use them where they are: whole pages that nobody writes to."""
+        """Whether the driver may use them in place: whole pages that nothing writes to."""
         native = self.format == npu.ZE_GRAPH_FORMAT_NATIVE
         return native and self.pointer % _PAGE == 0 and not self.data.flags.writeable
 

@@ -57,7 +57,7 @@ def constants(request: Reader) -> bytes:
 
 @answering
 def restore(request: Reader) -> bytes:
-    """Makes a plan anew that another planner had made, with the id that the engine knows it by."""
+    """Recreates a plan of an earlier planner, with its id in the engine."""
     from anyzero.driver.modules import answers
 
     return answers.restore(request)

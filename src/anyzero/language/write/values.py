@@ -76,7 +76,7 @@ class Values:
         return found[0]
 
     def again(self, e: tree.Expression) -> int:
-        """The value of an expression that is written in several places, computed anew in each."""
+        """The value of an expression that is written in several places, computed again in each."""
         before = dict(self._kept)
         found = self.of(e)
         self._kept = before
