@@ -63,6 +63,7 @@ build: build/release/build.ninja  ## compile the engine into src/anyzero/lib (on
 
 build/release/build.ninja: OPTIONS := -DANYZERO_IN_PLACE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined
+build/thorough/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined -DANYZERO_SANITIZE_POINTERS=ON
 build/thread/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=thread
 # The release build describes the devices, with the package.
 build/release/build.ninja: | $(READY)
@@ -117,10 +118,11 @@ pyright: $(PYRIGHT)  ## check the types of the examples with pyright (fetches it
 sanitize: sanitizers build/description  ## run the C++ tests with the address, undefined and thread sanitizers
 	@$(MAKE) run-ctest
 
+ADDRESS := build/$(if $(filter 1,$(THOROUGH)),thorough,address)
 .PHONY: sanitizers
-sanitizers: build/address/build.ninja build/thread/build.ninja
+sanitizers: $(ADDRESS)/build.ninja build/thread/build.ninja
 	$(SAY) 'building the engine with the address and undefined sanitizers'
-	@$(NINJA) -C build/address $(QUIETLY)
+	@$(NINJA) -C $(ADDRESS) $(QUIETLY)
 	$(SAY) 'building the engine with the thread sanitizer'
 	@$(NINJA) -C build/thread $(QUIETLY)
 
@@ -132,7 +134,7 @@ endef
 .PHONY: run-ctest
 run-ctest:
 	$(SAY) 'running the C++ tests with the address and undefined sanitizers'
-	$(call run_ctest,ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)",build/address)
+	$(call run_ctest,ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)",$(ADDRESS))
 	$(SAY) 'running the C++ tests with the thread sanitizer'
 	$(call run_ctest,,build/thread)
 
