@@ -18,9 +18,7 @@ READY := $(VENV)/.ready
 # Newer ones look for the job server of a make that has closed it to them.
 NINJA := env -u MAKEFLAGS $(BIN)/ninja
 # Our own build puts the library where the sources are, so the install only has to point there.
-# Without bytecode: Python writes that of the modules it imports, which are a third of those that come.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile
-INSTALL := $(PIP_INSTALL) --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
+INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
 CXX_FILES = $(shell find engine binding loader opencl wheel tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' -not -path 'engine/layouts/gen/*' -not -path 'engine/check/gen/*' -not -path 'loader/gen/*' 2>/dev/null)
 # gcc's thread sanitizer cannot map its shadow on kernels with many bits of address randomisation.
 FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
@@ -49,7 +47,7 @@ endef
 $(TOOLS): pyproject.toml
 	$(check_python)
 	$(SAY) 'installing the tools into $(VENV)'
-	@$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 	@touch $@
 
 $(READY): $(TOOLS)
@@ -215,7 +213,7 @@ spirv: $(READY)  ## compile the tests' kernels from their sources (fetches clang
 DOCS := $(VENV)/.docs
 $(DOCS): $(READY)
 	$(SAY) 'installing mkdocs into $(VENV)'
-	@$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@
 
 .PHONY: docs
