@@ -57,9 +57,11 @@ class _Page:
         self._events: list[str] = []
 
     async def open(self, address: str) -> None:
-        made = await self.ask("Target.createTarget", url="about:blank", newWindow=True, width=SIZE[0], height=SIZE[1])
+        made = await self.ask("Target.createTarget", url="about:blank")
         attached = await self.ask("Target.attachToTarget", targetId=made["targetId"], flatten=True)
         self._session = {"sessionId": attached["sessionId"]}
+        screen = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+        await self.ask("Emulation.setDeviceMetricsOverride", **screen)
         await self.ask("Page.enable")
         self._events.clear()
         await self.ask("Page.navigate", url=address)

@@ -100,7 +100,7 @@ def test_given_a_kernel_then_results_are_the_same_with_notes(name: str) -> None:
     after = {place: one for place, one in enumerate(arguments) if isinstance(one, np.ndarray)}
     assert each.mismatch(after) is None
     # All lanes that are there reach each barrier, and every group says that it begins.
-    assert [each for each in listener.met if each[0] != each[1]] == []
+    assert [(there, here) for there, here, _ in listener.met if there != here] == []
     if code.barriers:
         assert len(set(listener.groups)) == each.items // int(np.prod(each.group_size))
         assert listener.barriers
