@@ -18,9 +18,7 @@ READY := $(VENV)/.ready
 # Newer ones look for the job server of a make that has closed it to them.
 NINJA := env -u MAKEFLAGS $(BIN)/ninja
 # Our own build puts the library where the sources are, so the install only has to point there.
-# Without bytecode: Python writes that of the modules it imports, which are a third of those that come.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile
-INSTALL := $(PIP_INSTALL) --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
+INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
 CXX_FILES = $(shell find engine binding loader opencl wheel tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' -not -path 'engine/layouts/gen/*' -not -path 'engine/check/gen/*' -not -path 'loader/gen/*' 2>/dev/null)
 # gcc's thread sanitizer cannot map its shadow on kernels with many bits of address randomisation.
 FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
@@ -49,7 +47,7 @@ endef
 $(TOOLS): pyproject.toml
 	$(check_python)
 	$(SAY) 'installing the tools into $(VENV)'
-	@$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 	@touch $@
 
 $(READY): $(TOOLS)
@@ -63,6 +61,7 @@ build: build/release/build.ninja  ## compile the engine into src/anyzero/lib (on
 
 build/release/build.ninja: OPTIONS := -DANYZERO_IN_PLACE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 build/address/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined
+build/thorough/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=address,undefined -DANYZERO_SANITIZE_POINTERS=ON
 build/thread/build.ninja: OPTIONS := -DANYZERO_TESTS=ON -DANYZERO_SANITIZE=thread
 # The release build describes the devices, with the package.
 build/release/build.ninja: | $(READY)
@@ -117,10 +116,11 @@ pyright: $(PYRIGHT)  ## check the types of the examples with pyright (fetches it
 sanitize: sanitizers build/description  ## run the C++ tests with the address, undefined and thread sanitizers
 	@$(MAKE) run-ctest
 
+ADDRESS := build/$(if $(filter 1,$(THOROUGH)),thorough,address)
 .PHONY: sanitizers
-sanitizers: build/address/build.ninja build/thread/build.ninja
+sanitizers: $(ADDRESS)/build.ninja build/thread/build.ninja
 	$(SAY) 'building the engine with the address and undefined sanitizers'
-	@$(NINJA) -C build/address $(QUIETLY)
+	@$(NINJA) -C $(ADDRESS) $(QUIETLY)
 	$(SAY) 'building the engine with the thread sanitizer'
 	@$(NINJA) -C build/thread $(QUIETLY)
 
@@ -132,7 +132,7 @@ endef
 .PHONY: run-ctest
 run-ctest:
 	$(SAY) 'running the C++ tests with the address and undefined sanitizers'
-	$(call run_ctest,ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)",build/address)
+	$(call run_ctest,ANYZERO_OPENVINO_LIBRARY="$(OPENVINO)",$(ADDRESS))
 	$(SAY) 'running the C++ tests with the thread sanitizer'
 	$(call run_ctest,,build/thread)
 
@@ -213,7 +213,7 @@ spirv: $(READY)  ## compile the tests' kernels from their sources (fetches clang
 DOCS := $(VENV)/.docs
 $(DOCS): $(READY)
 	$(SAY) 'installing mkdocs into $(VENV)'
-	@$(PIP_INSTALL) $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@
 
 .PHONY: docs

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
 import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,18 @@ from website.screenshots import PATIENCE_S, ROOT, browser
 
 PICTURE = FOLDER / "dashboard.png"
 SIZE = (1280, 800)
-DRAWING_S = 25
-"""How long the page draws before the picture is taken."""
-
-
-class _Slow(BaseHTTPRequestHandler):
-    """An image that takes its time: the browser takes its picture when everything has loaded."""
-
-    def do_GET(self) -> None:
-        time.sleep(DRAWING_S)
-        self.send_response(404)
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        pass
+DRAWN = """
+new Promise(resolve => {
+  const look = () => {
+    const documents = globalThis.Bokeh ? Bokeh.documents : [];
+    const models = documents.flatMap(each => [...each.all_models]);
+    const tasks = models.some(each => each.type === "ColumnDataSource" && each.data.duration?.length);
+    tasks && documents.every(each => each.is_idle) ? resolve(true) : requestAnimationFrame(look);
+  };
+  look();
+})
+"""
+"""Is fulfilled when the page shows tasks and has nothing left to draw."""
 
 
 def work(client: Any, ended: threading.Event) -> None:
@@ -50,24 +49,79 @@ def work(client: Any, ended: threading.Event) -> None:
         del x
 
 
+class _Page:
+    """A page of a browser, through the protocol of its developer tools."""
+
+    def __init__(self, socket: Any) -> None:
+        self._socket, self._session, self._sent = socket, {}, 0
+        self._events: list[str] = []
+
+    async def open(self, address: str) -> None:
+        made = await self.ask("Target.createTarget", url="about:blank")
+        attached = await self.ask("Target.attachToTarget", targetId=made["targetId"], flatten=True)
+        self._session = {"sessionId": attached["sessionId"]}
+        screen = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+        await self.ask("Emulation.setDeviceMetricsOverride", **screen)
+        await self.ask("Page.enable")
+        self._events.clear()
+        await self.ask("Page.navigate", url=address)
+        while "Page.loadEventFired" not in self._events:
+            await self._read()
+
+    async def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        self._sent += 1
+        message = {"id": self._sent, "method": method, "params": parameters, **self._session}
+        await self._socket.write_message(json.dumps(message))
+        while (answer := await self._read()).get("id") != self._sent:
+            pass
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']['message']}")
+        return answer["result"]
+
+    async def _read(self) -> dict[str, Any]:
+        text = await self._socket.read_message()
+        if text is None:
+            raise RuntimeError("the browser has ended")
+        message = json.loads(text)
+        self._events.append(message.get("method", ""))
+        return message
+
+
+async def _picture(tools: str, address: str) -> bytes:
+    from tornado.websocket import websocket_connect
+
+    page = _Page(await websocket_connect(tools, max_message_size=1 << 28))
+    await page.open(address)
+    found = await page.ask("Runtime.evaluate", expression=DRAWN, awaitPromise=True)
+    if "exceptionDetails" in found:
+        raise RuntimeError(found["exceptionDetails"]["text"])
+    return base64.b64decode((await page.ask("Page.captureScreenshot"))["data"])
+
+
 def shoot(program: str, address: str, target: Path) -> None:
-    """One picture of a page that draws itself after it has loaded, beside something that loads longer."""
-    with tempfile.TemporaryDirectory() as folder, ThreadingHTTPServer(("127.0.0.1", 0), _Slow) as slow:
-        threading.Thread(target=slow.serve_forever, daemon=True).start()
-        frame = Path(folder, "frame.html")
-        style = f"border:0;width:{SIZE[0]}px;height:{SIZE[1]}px"
-        image = f'<img style="display:none" src="http://127.0.0.1:{slow.server_port}/">'
-        frame.write_text(f'<body style="margin:0"><iframe src="{address}" style="{style}"></iframe>{image}</body>')
+    """One picture of a page that draws itself after it has loaded, when it has."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         options = [
-            *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-            *(f"--user-data-dir={folder}/profile", f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={target}"),
+            *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-port=0"),
+            f"--user-data-dir={folder}/profile",
         ]
-        run = subprocess.run(
-            [program, *options, frame.as_uri()], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-        )
-        slow.shutdown()
+        command = [program, *options, "about:blank"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+            assert running.stderr is not None
+            said = ""
+            try:
+                for line in running.stderr:
+                    said += line
+                    if line.startswith("DevTools listening on "):
+                        # What else it says is read, so that it does not wait for a reader.
+                        threading.Thread(target=running.stderr.read, daemon=True).start()
+                        taking = _picture(line.split()[-1], address)
+                        target.write_bytes(asyncio.run(asyncio.wait_for(taking, PATIENCE_S)))
+                        break
+            finally:
+                running.terminate()
     if not target.exists():
-        sys.exit(f"error: {program} took no picture of the dashboard:\n{run.stderr[-2000:]}")
+        sys.exit(f"error: {program} took no picture of the dashboard:\n{said[-2000:]}")
 
 
 def main() -> int:

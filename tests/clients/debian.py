@@ -11,6 +11,7 @@ programs are started with its dynamic linker.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import subprocess
@@ -124,12 +125,12 @@ def _fetch(suite: str, root: Path, wanted: Mapping[str, Sequence[str]]) -> None:
     root.parent.mkdir(parents=True, exist_ok=True)
     # Whoever is first puts it there complete; another test run may be fetching the same.
     with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
-        settings = _settings(suite, Path(scratch))
         files = Path(scratch, "files")
-        _apt(settings, Path(scratch), "update")
         for place, names in wanted.items():
-            _apt(settings, Path(scratch), "download", *names)
-            for package in Path(scratch).glob("*.deb"):
+            folder = Path(scratch, place)
+            folder.mkdir(exist_ok=True)
+            _apt(_index(suite), folder, "download", *names)
+            for package in folder.glob("*.deb"):
                 subprocess.run(["dpkg", "-x", str(package), str(files / place)], check=True, timeout=TIMEOUT)
                 package.unlink()
         try:
@@ -137,6 +138,16 @@ def _fetch(suite: str, root: Path, wanted: Mapping[str, Sequence[str]]) -> None:
         except OSError:
             if not root.exists():
                 raise
+
+
+@functools.cache
+def _index(suite: str) -> Path:
+    """Settings for apt with a fresh index of one release: this process reads it once for all packages."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    settings = _settings(suite, Path(folder.name))
+    _apt(settings, Path(folder.name), "update")
+    return settings
 
 
 def _settings(suite: str, scratch: Path) -> Path:

@@ -107,5 +107,7 @@ def _clean(name: str) -> str | None:
 def test_given_a_kernel_then_its_body_is_whole_with_checks(name: str) -> None:
     each = case(name)
     body = simplified(module_of(each.spv), each.kernel).body
+    before = len(list(body.ops))
     check_bounds(body, 8)
+    assert (len(list(body.ops)) > before) == (name != "empty")
     check(body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from array import array
 
 import pytest
@@ -173,10 +173,8 @@ def test_groups_cannot_multiply_without_end() -> None:
     decorations = array("I", [3 << 16 | Op.Decorate, 1, 0] * 30_000)
     group = array("I", [2 << 16 | Op.DecorationGroup, 1])
     use = array("I", [60_002 << 16 | Op.GroupDecorate, 1, *range(1, 60_001)])
-    start = time.process_time()
     with pytest.raises(SpirvError, match="more than 1048576 decorations"):
         read((head + decorations + group + use).tobytes())
-    assert time.process_time() - start < 10
 
 
 def test_one_function_with_many_names() -> None:
@@ -193,9 +191,19 @@ def test_one_function_with_many_names() -> None:
     OpReturn
     OpFunctionEnd"""
     data = assemble(text)
-    start = time.process_time()
-    assert len(read(data).kernels) == count
-    assert time.process_time() - start < 2
+    calls = 0
+
+    def counted(_: object, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        kernels = read(data).kernels
+    finally:
+        sys.setprofile(None)
+    assert len(kernels) == count
+    assert calls < count * count / 4
 
 
 def test_too_large_a_module() -> None:

@@ -22,7 +22,7 @@ def modules() -> dict[str, bytes]:
         found = sample()
     except NoCorpusError as error:
         pytest.skip(f"NOT TESTED: modules of other projects: {error}")
-    return {name: found[name] for name in every(8, list(found))}
+    return {name: found[name] for name in every(16, list(found))}
 
 
 @pytest.mark.timeout(900)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "image_model.h"
+#include "thorough.h"
 
 using namespace anyzero;
 using namespace image_model;
@@ -209,7 +210,7 @@ void check_read(Scene& scene, const SamplerState* sampler, bool float_coords) {
 // There is code for one case alone.
 uint32_t rounds(ze_image_type_t type, uint32_t layout, uint32_t format_type) {
   bool common = type == ZE_IMAGE_TYPE_2D && layout == ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8 && format_type == ZE_IMAGE_FORMAT_TYPE_UNORM;
-  return common ? 60 : 6;
+  return common ? examples(20, 60) : examples(2, 6);
 }
 
 void every_read_is_what_the_specification_says() {
@@ -293,7 +294,7 @@ void every_write_is_what_the_specification_says() {
   for (uint32_t layout = 0; layout < kLayouts; ++layout)
     for (uint32_t format_type = 0; format_type < 5; ++format_type)
       for (ze_image_type_t type : kTypes)
-        for (uint32_t round = 0; round < 12; ++round) {
+        for (uint32_t round = 0; round < examples(4, 12); ++round) {
           Scene scene;
           if (!describe(type, layout, format_type, &scene)) continue;
           place(&scene);

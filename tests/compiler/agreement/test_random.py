@@ -49,7 +49,7 @@ def ways(draw: DrawFn) -> Options:
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or examples(40, 60))
+@settings(profile, max_examples=WANTED or examples(20, 60))
 @given(programs(), ways(), st.booleans())
 def test_given_any_kernel_then_both_agree(program: Program, way: Options, fits: bool) -> None:
     """Half of them as code for their size of groups alone."""
@@ -58,14 +58,14 @@ def test_given_any_kernel_then_both_agree(program: Program, way: Options, fits: 
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or 25)
+@settings(profile, max_examples=WANTED or examples(12, 25))
 @given(programs(sub_groups=True))
 def test_given_any_kernel_with_sub_groups_then_both_agree(program: Program) -> None:
     assert disagreement(program, ways=[Options(level=1, lanes=program.shape.sub_group)]) is None
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or 15)
+@settings(profile, max_examples=WANTED or examples(6, 15))
 @given(programs(budget=500), ways())
 def test_given_a_long_kernel_then_both_agree(program: Program, way: Options) -> None:
     assert disagreement(program, ways=[way]) is None

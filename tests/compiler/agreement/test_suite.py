@@ -26,11 +26,18 @@ SUB_GROUP = 16
 
 
 def _ways() -> list[tuple[str, str]]:
-    """Each case in the compiler's own choice of lanes, and some in another number, which is not the same for all."""
+    """Each case in the compiler's own choice of lanes, and some in another number, which is not the same for all.
+
+    A third of the cases whose module clang has not optimised: the optimised ones compute the same.
+    """
     others = [how for how in LANES if how != "automatic"]
     also = {each.name: turn(number, others) for number, each in enumerate(every(5, HERE))}
     found = []
+    unoptimised = [each for each in HERE if each.name.endswith(".O0")]
+    left_out = {each.name for each in unoptimised} - {each.name for each in every(3, unoptimised)}
     for each in HERE:
+        if each.name in left_out:
+            continue
         chosen = {"automatic", _as_interpreted(each), *also.get(each.name, ())}
         found += [(each.name, how) for how in LANES if how in chosen]
     return found

@@ -177,7 +177,10 @@ def test_unknown_kernels() -> None:
 
 
 def test_a_launch_of_nothing() -> None:
-    run(kernel("OpUnreachable\n%never = OpLabel"), "main", [], 0)
+    made = kernel("OpUnreachable\n%never = OpLabel")
+    run(made, "main", [], 0)
+    with pytest.raises(Fault, match="OpUnreachable"):
+        run(made, "main", [], 1)
 
 
 def test_a_required_group_size() -> None:

@@ -246,6 +246,8 @@ def test_printf_that_makes_no_sense() -> None:
 
 
 def test_nobody_listens_to_printf() -> None:
-    body = "%r = OpExtInst %i32 %cl printf %p0"
-    made = kernel(body, "%to_char", "%to_char = OpTypePointer UniformConstant %i8")
-    run(made, "main", [np.frombuffer(b"hello\0", np.uint8).copy()], 1)
+    body = "%r = OpExtInst %i32 %cl printf %p0\nOpStore %p1 %r"
+    made = kernel(body, "%to_char %global_i32", "%to_char = OpTypePointer UniformConstant %i8")
+    out = np.full(1, 7, np.int32)
+    run(made, "main", [np.frombuffer(b"hello\0", np.uint8).copy(), out], 1)
+    assert out[0] == 0

@@ -38,6 +38,7 @@ def test_every_chapter_is_decoded(name: str) -> None:
     module = read(BODIES[name].module)
     verify(module)
     program = Program(module)
+    assert module.functions
     for id_, function in module.functions.items():
         code = Decoder(program, function).code()
         assert code.function.id == id_

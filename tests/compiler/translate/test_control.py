@@ -172,6 +172,7 @@ def test_a_call_that_never_comes_back() -> None:
 def test_endless_loops_have_no_end() -> None:
     text = function("OpBranch %loop\n%loop = OpLabel\nOpBranch %loop")
     body = body_of(text)
+    assert body.blocks
     assert all(block.successors for block in body.blocks)
 
 
