@@ -233,6 +233,8 @@ def cast(e: Emitter, op: Op) -> None:
     kind, _, mode = op.info.partition(".")
     if kind == "fptrunc" and op.type == "half" and op.args[0].type == "double":
         e.elementwise(op, lambda a: _directed(e, kind, _to_odd(e, a), op.type, mode or "rte"))
+    elif not mode and _is_wide_row(e, kind, op):
+        _convert_row(e, kind, op)
     elif not mode:
         e.elementwise(op, lambda a: e.b.cast(kind, a, op.type))
     elif mode.startswith("sat"):
@@ -242,6 +244,38 @@ def cast(e: Emitter, op: Op) -> None:
         e.elementwise(op, lambda a: e.b.cast(kind, _rounded(e, a, mode), op.type))
     else:
         e.elementwise(op, lambda a: _directed(e, kind, a, op.type, mode))
+
+
+def _is_wide_row(e: Emitter, kind: str, op: Op) -> bool:
+    """Is it a conversion of 64-bit ids to floats, which a processor without AVX-512 does lane by lane?"""
+    source = op.args[0]
+    shape = e.shape(source)
+    if kind not in ("sitofp", "uitofp") or source.type != "i64" or op.type not in ("float", "double"):
+        return False
+    near = shape.stride is not None and shape.exact and 0 < abs(shape.stride) * e.lanes < 1 << 30
+    return bool(e.lanes) and near and not e.choices.target.wide
+
+
+def _convert_row(e: Emitter, kind: str, op: Op) -> None:
+    """From 32 bits where all lanes fit in."""
+    b, source = e.b, op.args[0]
+    stride, first = e.shape(source).stride, e.scalar(source)
+    assert stride is not None
+    ends = first | (first + stride * (e.lanes - 1))
+    known, narrow, wide, join = e.known, e.label(), e.label(), e.label()
+    b.branch(b.compare("ult", ends, 1 << 31), narrow, wide)
+    e.start(narrow)
+    begin = b.spread(b.cast("trunc", first, "i32"), e.lanes)
+    short = b.cast("sitofp", begin + b.each([stride * lane for lane in range(e.lanes)], "i32"), op.type)
+    b.jump(join)
+    e.start(wide)
+    e.remember(known)
+    long = b.cast(kind, e.vector(source), op.type)
+    wide_end = e.last_label()
+    b.jump(join)
+    e.start(join)
+    e.forget_since(known)
+    e.vectors[op] = b.phi((short, narrow), (long, wide_end))
 
 
 def _rounded(e: Emitter, a: Value, mode: str) -> Value:
