@@ -7,7 +7,7 @@ from collections.abc import Callable
 from anyzero.compiler.builtins import library, rounded, wide_division
 from anyzero.compiler.ir import FAULTS, Op
 from anyzero.compiler.llvm import I64, Type, Value
-from anyzero.compiler.lower import prefix_masks
+from anyzero.compiler.lower import prefix_masks, row_division
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.handlers import Chapter
 
@@ -154,28 +154,39 @@ def remainder(e: Emitter, op: Op) -> None:
 
 @handles("udiv", "sdiv", "urem", "srem")
 def divide(e: Emitter, op: Op) -> None:
-    signed = op.name[0] == "s"
     uniform = e.shape(op).uniform
-    below = op.args[1]
+    dividend, below = op.args
     # A strided quotient is computed for lane 0; only a division by a power of two gives one.
     single = not e.shape(op).varying
-    a, d = (e.scalar(each) if single else e.vector(each) for each in op.args)
+
+    def of(value: Op) -> Value:
+        return e.scalar(value) if single else e.vector(value)
+
+    def short(a: Value, d: Value) -> Value:
+        return _quotient(e, a, d, signed=True)
+
     if below.name == "const" and below.info not in (0, (1 << Type(op.type).bits) - 1):
-        e.put(op, e.b.binary(op.name, a, d))
+        if row_division.applies(e, op):
+            row_division.divide(e, op, e.scalar(below), short, lambda: e.b.binary(op.name, of(dividend), of(below)))
+        else:
+            e.put(op, e.b.binary(op.name, of(dividend), of(below)))
         return
     once = e.shape(below).uniform
-    d = _checked(e, e.scalar(below) if once else d, once, uniform)
-    if signed:
+    d = _checked(e, e.scalar(below) if once else of(below), once, uniform)
+    if row_division.applies(e, op):
+        row_division.divide(e, op, d, short, lambda: _divided(e, op.name, of(dividend), d))
+    else:
+        e.put(op, _divided(e, op.name, of(dividend), d))
+
+
+def _divided(e: Emitter, name: str, a: Value, d: Value) -> Value:
+    if name[0] == "s":
         minus_one = e.b.compare("eq", d, -1)
         safe = e.b.select(minus_one, d.like(1), d)
-        quotient = e.b.select(minus_one, -a, _quotient(e, a, safe, signed))
+        quotient = e.b.select(minus_one, -a, _quotient(e, a, safe, True))
     else:
-        safe = d
-        quotient = _quotient(e, a, d, signed)
-    if op.name in ("udiv", "sdiv"):
-        e.put(op, quotient)
-    else:
-        e.put(op, a - quotient * d)
+        quotient = _quotient(e, a, d, False)
+    return quotient if name[1:] == "div" else a - quotient * d
 
 
 def _checked(e: Emitter, d: Value, once: bool, uniform: bool) -> Value:
