@@ -197,6 +197,15 @@ def _searches(body: Body, flow: Flow, shapes: Shapes) -> bool:
     )
 
 
+def strides_far(body: Body, shapes: Shapes) -> bool:
+    """Do lanes access memory a constant distance apart, too far for loads of whole registers?"""
+    return any(
+        abs(stride) > 4 * SIZES[op.type or op.args[1].type] * op.info.count
+        for op in body.ops
+        if op.name in ("load", "store") and (stride := shapes[op.args[0]].stride) is not None
+    )
+
+
 def mostly_wide(body: Body, shapes: Shapes) -> bool:
     """Does the kernel compute with numbers of 64 bits, which fill twice the registers?"""
     sizes = [SIZES[op.type] for op in body.ops if op.type in WIDTHS and shapes[op].varying]
