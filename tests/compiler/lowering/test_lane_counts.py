@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import anyzero as az
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.lanes.choice import choose_lanes
 from anyzero.compiler.pipeline import compile_kernel, simplified
@@ -48,3 +49,21 @@ def test_given_rows_of_a_group_then_a_vector_is_as_long(
     found = choose_lanes(made.body, loop_simplify(made.body), Options(), target, made.kernel, made.uses)
     assert found[0] == lanes
     assert ("rows of a group have" in found[1]) == (tile != 1)
+
+
+def test_given_lanes_that_lie_far_apart_then_no_vector_is_too_long_for_scalar_loads() -> None:
+    @az.kernel
+    def near(out: az.ptr[az.f32], data: az.ptr[az.f32]) -> None:
+        i = az.global_id(0)
+        out[i] = data[2 * i] + data[2 * i + 1]
+
+    @az.kernel
+    def far(out: az.ptr[az.f32], data: az.ptr[az.f32]) -> None:
+        i = az.global_id(0)
+        out[i] = data[5 * i] + data[5 * i + 1]
+
+    def lanes(kernel: az.Kernel, cpu: str) -> int:
+        return compile_kernel(read(kernel.spirv), kernel.__name__, Options(level=0, cpu=cpu)).lanes
+
+    assert [lanes(each, "x86-64-v4") for each in (near, far)] == [64, 32]
+    assert [lanes(each, "haswell") for each in (near, far)] == [32, 32]

@@ -185,6 +185,21 @@ def test_given_work_for_item_0_then_the_row_ends_behind_it() -> None:
     assert stops(d) == [False, True]
 
 
+def test_given_a_constant_bound_then_it_is_known_how_many_of_a_row_have_work() -> None:
+    cases = (
+        ("slt", "local_id", 32, 32),
+        ("ule", "local_id", 32, 33),
+        ("eq", "local_id", 0, 1),
+        ("slt", "local_id", 0, 0),
+    )
+    for predicate, id_, bound, reach in (*cases, ("ult", "global_id", 32, None), ("slt", "local_id", -1, None)):
+        d = Draft()
+        guarded(d, d.icmp(predicate, d.id(id_), d.i64(bound & (1 << 64) - 1)))
+        schedule = scheduled(d)
+        assert schedule is not None
+        assert [step.reach for step in schedule.steps] == [None, reach]
+
+
 def test_given_work_for_others_than_the_first_then_all_vectors_are_asked() -> None:
     for condition in (
         lambda d: d.icmp("ugt", d.id("local_id"), d.argument()),

@@ -73,6 +73,10 @@ def _scalar(op: Op) -> float:
     return ADDRESSING if scaled else OPERATIONS[op.name].cost
 
 
+NEAR = 1 << 16
+"""The largest stride of ids whose division is done once for a vector."""
+
+
 def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
     """The cost of one vector operation."""
     if op.name in ("load", "store"):
@@ -89,9 +93,19 @@ def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
     if not shapes[op].varying:
         return 1.0
     width = _registers(SIZES.get(op.type, 4), lanes, register)
+    if op.name in DIVISIONS and divides_row(op, shapes):
+        return _scalar(op) + 3 * width
     if op.name in DIVISIONS and SIZES[op.type] == 8:
         return lanes * 10.0
     return _scalar(op) * width
+
+
+def divides_row(op: Op, shapes: Shapes) -> bool:
+    """Is it a division of 64-bit ids by a uniform number, which takes one division of scalars?"""
+    dividend, divisor = op.args
+    shape = shapes[dividend]
+    near = shape.exact and shape.stride is not None and 0 < shape.stride <= NEAR
+    return op.type == "i64" and near and shapes[divisor].uniform
 
 
 def _atomic_lanes(op: Op, shapes: Shapes, lanes: int, used: bool) -> float:
@@ -180,6 +194,15 @@ def _searches(body: Body, flow: Flow, shapes: Shapes) -> bool:
         for block in body.blocks
         if flow.loops.innermost[block] in shapes.divergent_loops
         for op in block.ops
+    )
+
+
+def strides_far(body: Body, shapes: Shapes) -> bool:
+    """Do lanes access memory a constant distance apart, too far for loads of whole registers?"""
+    return any(
+        abs(stride) > 4 * SIZES[op.type or op.args[1].type] * op.info.count
+        for op in body.ops
+        if op.name in ("load", "store") and (stride := shapes[op.args[0]].stride) is not None
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from anyzero.compiler.analysis.clusters import closed
-from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide
+from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide, strides_far
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
 from anyzero.compiler.analysis.streaming_stores import memory_bound
@@ -112,6 +112,9 @@ def choose_lanes(
     # A vector of several registers takes as many for each value: few values fit.
     wanted = chains(body, flow, shapes, flat, target.registers)
     registers = 1 if options.large_registers else min(wanted, 2 if narrow else 4)
+    if registers * target.lanes > MOST_APART and strides_far(body, shapes):
+        # Scalar loads of so many lanes are unrolled, and faster than gathers.
+        registers = MOST_APART // target.lanes
     lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
     width = None if flat else group_width(body, kernel)
     if width is not None:

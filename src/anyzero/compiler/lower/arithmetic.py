@@ -7,7 +7,7 @@ from collections.abc import Callable
 from anyzero.compiler.builtins import library, rounded, wide_division
 from anyzero.compiler.ir import FAULTS, Op
 from anyzero.compiler.llvm import I64, Type, Value
-from anyzero.compiler.lower import prefix_masks
+from anyzero.compiler.lower import prefix_masks, row_division
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.handlers import Chapter
 
@@ -154,28 +154,39 @@ def remainder(e: Emitter, op: Op) -> None:
 
 @handles("udiv", "sdiv", "urem", "srem")
 def divide(e: Emitter, op: Op) -> None:
-    signed = op.name[0] == "s"
     uniform = e.shape(op).uniform
-    below = op.args[1]
+    dividend, below = op.args
     # A strided quotient is computed for lane 0; only a division by a power of two gives one.
     single = not e.shape(op).varying
-    a, d = (e.scalar(each) if single else e.vector(each) for each in op.args)
+
+    def of(value: Op) -> Value:
+        return e.scalar(value) if single else e.vector(value)
+
+    def short(a: Value, d: Value) -> Value:
+        return _quotient(e, a, d, signed=True)
+
     if below.name == "const" and below.info not in (0, (1 << Type(op.type).bits) - 1):
-        e.put(op, e.b.binary(op.name, a, d))
+        if row_division.applies(e, op):
+            row_division.divide(e, op, e.scalar(below), short, lambda: e.b.binary(op.name, of(dividend), of(below)))
+        else:
+            e.put(op, e.b.binary(op.name, of(dividend), of(below)))
         return
     once = e.shape(below).uniform
-    d = _checked(e, e.scalar(below) if once else d, once, uniform)
-    if signed:
+    d = _checked(e, e.scalar(below) if once else of(below), once, uniform)
+    if row_division.applies(e, op):
+        row_division.divide(e, op, d, short, lambda: _divided(e, op.name, of(dividend), d))
+    else:
+        e.put(op, _divided(e, op.name, of(dividend), d))
+
+
+def _divided(e: Emitter, name: str, a: Value, d: Value) -> Value:
+    if name[0] == "s":
         minus_one = e.b.compare("eq", d, -1)
         safe = e.b.select(minus_one, d.like(1), d)
-        quotient = e.b.select(minus_one, -a, _quotient(e, a, safe, signed))
+        quotient = e.b.select(minus_one, -a, _quotient(e, a, safe, True))
     else:
-        safe = d
-        quotient = _quotient(e, a, d, signed)
-    if op.name in ("udiv", "sdiv"):
-        e.put(op, quotient)
-    else:
-        e.put(op, a - quotient * d)
+        quotient = _quotient(e, a, d, False)
+    return quotient if name[1:] == "div" else a - quotient * d
 
 
 def _checked(e: Emitter, d: Value, once: bool, uniform: bool) -> Value:
@@ -233,6 +244,8 @@ def cast(e: Emitter, op: Op) -> None:
     kind, _, mode = op.info.partition(".")
     if kind == "fptrunc" and op.type == "half" and op.args[0].type == "double":
         e.elementwise(op, lambda a: _directed(e, kind, _to_odd(e, a), op.type, mode or "rte"))
+    elif not mode and _is_wide_row(e, kind, op):
+        _convert_row(e, kind, op)
     elif not mode:
         e.elementwise(op, lambda a: e.b.cast(kind, a, op.type))
     elif mode.startswith("sat"):
@@ -242,6 +255,38 @@ def cast(e: Emitter, op: Op) -> None:
         e.elementwise(op, lambda a: e.b.cast(kind, _rounded(e, a, mode), op.type))
     else:
         e.elementwise(op, lambda a: _directed(e, kind, a, op.type, mode))
+
+
+def _is_wide_row(e: Emitter, kind: str, op: Op) -> bool:
+    """Is it a conversion of 64-bit ids to floats, which a processor without AVX-512 does lane by lane?"""
+    source = op.args[0]
+    shape = e.shape(source)
+    if kind not in ("sitofp", "uitofp") or source.type != "i64" or op.type not in ("float", "double"):
+        return False
+    near = shape.stride is not None and shape.exact and 0 < abs(shape.stride) * e.lanes < 1 << 30
+    return bool(e.lanes) and near and not e.choices.target.wide
+
+
+def _convert_row(e: Emitter, kind: str, op: Op) -> None:
+    """From 32 bits where all lanes fit in."""
+    b, source = e.b, op.args[0]
+    stride, first = e.shape(source).stride, e.scalar(source)
+    assert stride is not None
+    ends = first | (first + stride * (e.lanes - 1))
+    known, narrow, wide, join = e.known, e.label(), e.label(), e.label()
+    b.branch(b.compare("ult", ends, 1 << 31), narrow, wide)
+    e.start(narrow)
+    begin = b.spread(b.cast("trunc", first, "i32"), e.lanes)
+    short = b.cast("sitofp", begin + b.each([stride * lane for lane in range(e.lanes)], "i32"), op.type)
+    b.jump(join)
+    e.start(wide)
+    e.remember(known)
+    long = b.cast(kind, e.vector(source), op.type)
+    wide_end = e.last_label()
+    b.jump(join)
+    e.start(join)
+    e.forget_since(known)
+    e.vectors[op] = b.phi((short, narrow), (long, wide_end))
 
 
 def _rounded(e: Emitter, a: Value, mode: str) -> Value:

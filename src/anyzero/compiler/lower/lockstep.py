@@ -15,13 +15,14 @@ from anyzero.compiler.lower.lockstep_schedule import END, Schedule, Step
 from anyzero.compiler.lower.region_functions import RegionFunctions
 from anyzero.lazy_dataclass import dataclass
 
-SEVERAL = 16
+SEVERAL = 8
+MANY = 16
 """Vectors of a row that are unrolled, where the kernel has no loops and one size of groups: LLVM knows which lanes of
-each vector are active. In a tree of sums, each step leaves half of them.
+each vector are active. In a tree of sums, each step leaves half of them. Many only where that is not much code.
 """
 
 OPERATIONS = 6000
-"""The most operations of a kernel whose rows are unrolled so, all vectors together."""
+"""The most operations of many vectors."""
 
 CHAIN = 16
 """Regions in a row that are one function, where regions are functions: each function takes LLVM some time by itself."""
@@ -101,7 +102,7 @@ def _region(e: Entry, group: Group, number: int, schedule: Schedule, places: Seq
     if step.idle:
         _once(e, group, one)
     else:
-        _rows(e, group, schedule, one, step.descending)
+        _rows(e, group, schedule, step, one)
     # Only now: the vectors before started from the old values.
     for slot in step.writes:
         place, type_ = schedule.shared[slot], Type(slot.type)
@@ -122,8 +123,8 @@ def _rows(
     e: Entry,
     group: Group,
     schedule: Schedule,
+    step: Step,
     one: Callable[[Value | None, dict[str, Value]], Value | None],
-    descending: bool = False,
 ) -> None:
     """All vectors of a group, in the order of the work-items' linear numbers, or in the opposite one."""
     b = e.b
@@ -138,16 +139,16 @@ def _rows(
         ids = zip(("global_x", "global_y", "global_z"), group.start, (x, y, z), strict=True)
         return one(mask, {**group.known, **place, **{name: start + by for name, start, by in ids}})
 
-    if descending:
+    if step.descending:
         _from_last(e, schedule, lambda x, now, mask: vector(x, zero, zero, mask, now))
         return
     if e.linear:
         items = e.size[0] * e.size[1] * e.size[2]
-        _row(e, items, 0, None, lambda _, mask: vector(zero, zero, zero, mask))
+        _row(e, items, 0, None, step, lambda _, mask: vector(zero, zero, zero, mask))
         return
     x_size, y_size, z_size = e.fixed or (0, 0, 0)
     if y_size * z_size == 1:
-        _row(e, e.size[0], x_size, schedule, lambda x, mask: vector(x, zero, zero, mask))
+        _row(e, e.size[0], x_size, schedule, step, lambda x, mask: vector(x, zero, zero, mask))
         return
     a_row = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
     ys, zs = e.variable(zero), e.variable(zero)
@@ -156,7 +157,7 @@ def _rows(
         y, z = e.get(ys), e.get(zs)
         # Recomputed: the row before may have ended early.
         e.set(number, at * a_row)
-        _row(e, e.size[0], x_size, schedule, lambda x, mask: vector(x, y, z, mask))
+        _row(e, e.size[0], x_size, schedule, step, lambda x, mask: vector(x, y, z, mask))
         over = b.compare("eq", y + 1, e.size[1])
         e.set(ys, b.select(over, zero, y + 1))
         e.set(zs, b.select(over, z + 1, z))
@@ -184,10 +185,11 @@ def _from_last(e: Entry, schedule: Schedule, one: Callable[[Value, Value, Value]
 def _is_unrolled(e: Entry, schedule: Schedule | None, vectors: int) -> bool:
     if schedule is None or not schedule.straight or not e.exact or e.choices.options.one_version:
         return vectors <= STRAIGHT
-    return vectors <= SEVERAL and schedule.operations * vectors <= max(OPERATIONS, schedule.operations * STRAIGHT)
+    many = vectors <= MANY and schedule.operations * vectors <= OPERATIONS
+    return many or vectors <= (SEVERAL if e.twice else STRAIGHT)
 
 
-def _row(e: Entry, stop: Value, fixed: int, schedule: Schedule | None, one: One) -> None:
+def _row(e: Entry, stop: Value, fixed: int, schedule: Schedule | None, step: Step, one: One) -> None:
     """Vectors up to `stop`, which is `fixed` where that is known. Kernels without loops have a version for half a
     vector: stores without a mask are forwarded to loads.
     """
@@ -214,7 +216,7 @@ def _row(e: Entry, stop: Value, fixed: int, schedule: Schedule | None, one: One)
 
     if lanes and fixed % lanes == 0 < fixed and _is_unrolled(e, schedule, fixed // lanes):
         # LLVM knows a vector's position, and folds comparisons of ids with constants.
-        for place in range(0, fixed, lanes):
+        for place in range(0, max(min(fixed, step.reach or fixed), 1), lanes):
             enough = one(e.number(place), Value(b, "splat (i1 true)", Type("i1", lanes)))
             if enough is not None:
                 more = e.label("more")

@@ -13,10 +13,13 @@ from anyzero.compiler.analysis.prefix_conditions import prefix_condition
 from anyzero.compiler.analysis.uniformity import UNIFORM, Shapes
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block, Combine, Op, Slot
-from anyzero.compiler.operations import DIVISIONS, MASKS, PURE
+from anyzero.compiler.operations import DIVISIONS, LONG, MASKS, PURE
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 from anyzero.compiler.transform.split_at_joins import Known
 from anyzero.lazy_dataclass import dataclass
+
+MUCH = 64
+"""The weight of an operation that becomes much code."""
 
 END = -1
 """Instead of a region's number: the kernel ends."""
@@ -39,6 +42,8 @@ class Step:
     """Blocks that skip all work of the region when the mask is empty; then it is empty for all later vectors of the
     row.
     """
+    reach: int | None = None
+    """The number of work-items at the begin of each row that have something to do, where that is a constant."""
     idle: bool = False
     """Is it group-uniform, so that one vector is enough?"""
     descending: bool = False
@@ -54,7 +59,7 @@ class Schedule:
     straight: bool = False
     """Are there no loops over regions, so that the overhead of starting a group dominates in small groups?"""
     operations: int = 0
-    """Of all regions together."""
+    """Of all regions together; those that become much code count several times."""
 
 
 def schedule_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> Schedule | None:
@@ -72,20 +77,23 @@ def schedule_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> S
     busy = {block for block in blocks if any(_does(op, shared) for op in block.ops)}
     # Inactive lanes may have invalid addresses, and a region that runs once does not test masks.
     idle = {block for block in blocks if block not in busy and not any(_differs(op, shapes) for op in block.ops)}
-    steps = [
-        Step(
-            sorted(graph.ends),
-            graph.writes(shared),
-            set() if graph.region.descending else graph.stops(busy, shapes),
-            all(block in idle for block in graph.region.blocks),
-            graph.region.descending,
-        )
-        for graph in graphs
-    ]
+    steps = [_step(graph, shared, busy, idle, shapes) for graph in graphs]
     onward = all(each == END or each > number for number, step in enumerate(steps) for each in step.next)
     straight = onward and not any(_turns_back(region) for region in regions)
-    operations = sum(len(block.ops) for block in blocks)
+    operations = sum(map(_weight, (op for block in blocks for op in block.ops)))
     return Schedule(steps, shared, Known(agreement.on, agreement.slots, apart, idle), straight, operations)
+
+
+def _step(graph: _Graph, shared: dict[Slot, int], busy: set[Block], idle: set[Block], shapes: Shapes) -> Step:
+    region = graph.region
+    stops = set() if region.descending else graph.stops(busy, shapes)
+    reaches = [reach for block in stops if (reach := graph.reach(block, shapes)) is not None]
+    once = all(block in idle for block in region.blocks)
+    return Step(sorted(graph.ends), graph.writes(shared), stops, min(reaches, default=None), once, region.descending)
+
+
+def _weight(op: Op) -> int:
+    return MUCH if op.name in LONG and op.name != "barrier" else 1
 
 
 def _turns_back(region: Region) -> bool:
@@ -202,12 +210,35 @@ class _Graph:
             return False
         return busy & (behind | _reached(self.before, self.before[block])) <= inside
 
+    def reach(self, block: Block, shapes: Shapes) -> int | None:
+        """The number of work-items at the begin of a row for which a block does not skip the region's work."""
+        assert block.condition is not None
+        waiting, found = [block.condition.args[0]], []
+        while waiting:
+            mask = waiting.pop()
+            if mask.name == "mask_and":
+                waiting += mask.args
+            condition = prefix_condition(mask, shapes, flat=False)
+            if condition is not None and _is_local_id(condition.id):
+                bound = condition.bound
+                if bound is None:
+                    found.append(1)
+                elif bound.name == "const" and bound.info < 1 << 31:
+                    found.append(bound.info + (condition.predicate in ("sle", "ule")))
+        return min(found, default=None)
+
     def _ends_in_row(self, mask: Op, shapes: Shapes) -> bool:
         """If the mask is empty for a vector, is it empty for all later vectors of the row?"""
         if mask.name in ("entry_mask", "mask_and"):
             return all(self._ends_in_row(each, shapes) for each in mask.args)
         found = prefix_condition(mask, shapes, flat=False)
         return found is not None and (found.bound is None or self.agreement.on(found.bound))
+
+
+def _is_local_id(op: Op) -> bool:
+    while op.name == "cast":
+        op = op.args[0]
+    return op.name == "builtin" and tuple(op.info) == ("local_id", 0)
 
 
 def _does(op: Op, shared: dict[Slot, int]) -> bool:
