@@ -131,11 +131,9 @@ def _load_compiler() -> None:
 def _warm_up() -> None:
     """Spares the first kernel what LLVM sets up once, half of the time that it would take."""
     with contextlib.suppress(Exception):
-        from anyzero.compiler.compiled import Options
-        from anyzero.compiler.targets import cpu
-        from anyzero.driver.settings import settings
+        from anyzero.driver.modules import kernels
 
-        cpu.warm_up(cpu.target(settings().target or "", ""), Options().level)
+        kernels.warm_up()
 
 
 def _answer(line: int, sending: AbstractContextManager[object], number: int, function: str, request: bytes) -> None:

@@ -29,7 +29,7 @@ from anyzero.layouts.planner import CodeKind, ReplyOrigin
 from anyzero.lazy_dataclass import dataclass
 from anyzero.wire import WireError, Writer
 
-__all__ = ["Made", "create", "key", "keys_of"]
+__all__ = ["Made", "create", "key", "keys_of", "warm_up"]
 
 _NAMES_SHOWN: Final = 8
 _AMOUNTS: Final = {
@@ -196,6 +196,13 @@ def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module], o
         raise Refusal(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "addresses of functions are not supported")
     made: CompiledKernel = compile_function(plan.module, name, options, linked)
     return made
+
+
+def warm_up() -> None:
+    """Has LLVM set itself up for the processor that kernels will be compiled for."""
+    from anyzero.compiler.targets import cpu
+
+    cpu.warm_up(cpu.target(settings().target or "", ""), Options().level)
 
 
 def _has_stages(options: Options) -> bool:
