@@ -32,9 +32,10 @@ def _ticks(fields: Sequence[str]) -> float:
 
 
 def _busy() -> float:
-    """Seconds that all cores together have worked."""
-    fields = Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]
-    return _ticks([*fields[:3], *fields[5:]])
+    """Seconds that the processors this process may use have worked."""
+    ours = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    rows = [line.split()[:9] for line in Path("/proc/stat").read_text().splitlines()]
+    return sum(_ticks([*row[1:4], *row[6:]]) for row in rows if row and row[0] in ours)
 
 
 def _spent(pid: int) -> float:
@@ -51,7 +52,7 @@ class _Process(Protocol):
 
 
 class Others:
-    """How many cores processes of others keep busy, from now on.
+    """How many of the cores that this process may use are kept busy by processes of others, from now on.
 
     Not counted are this process, `ours` as far as they run at the moment, and its children that have ended.
     """

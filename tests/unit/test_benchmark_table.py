@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchmarks import machine
@@ -36,3 +38,15 @@ def test_own_work_is_not_that_of_others(monkeypatch: pytest.MonkeyPatch) -> None
     others = machine.Others([Ours()])
     worked |= {"all": 116.0, "ours": 18.0, "now": 1010.0}
     assert others.cores() == 0.8
+
+
+def test_processors_that_the_process_may_not_use_are_not_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    row = "{} 10 20 30 4000 5000 1 2 3 0 0\n"
+    stat = tmp_path / "stat"
+    stat.write_text("".join(row.format(name) for name in ("cpu", "cpu0", "cpu1", "cpu11")) + "ctxt 1\n")
+    monkeypatch.setattr(machine, "Path", lambda _: stat)
+    monkeypatch.setattr(machine.os, "sysconf", lambda _: 1)
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: {0, 11})
+    assert machine._busy() == 2 * 66
