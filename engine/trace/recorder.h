@@ -28,7 +28,9 @@ struct Submission {
 inline void clear(TraceRecord& record) {
   typedef uint64_t Pair __attribute__((vector_size(16), may_alias));
   Pair* pairs = reinterpret_cast<Pair*>(&record);
-  [&]<size_t... I>(std::index_sequence<I...>) { ((pairs[I] = Pair{}), ...); }(std::make_index_sequence<sizeof record / sizeof(Pair)>{});
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    ((pairs[I] = Pair{}), ...);
+  }(std::make_index_sequence<sizeof record / sizeof(Pair)>{});
 }
 
 class Recorder {

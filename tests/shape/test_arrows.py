@@ -84,13 +84,15 @@ FOLDERS: dict[str, set[str]] = {
     # The planner's bridge to Python
     "planning": {"abi/gen", "layouts", "layouts/gen", "system", "trace"},
     "backends/cpu": {"backends", "exec", "system"},
-    "exec": {"abi", "abi/gen", "backends", "check", "layouts", "layouts/gen", "system", "trace"},
+    "exec": {"abi", "abi/gen", "backends", "check", "layouts", "layouts/gen", "profile", "system", "trace"},
     "backends": {"abi/gen"},
     # What check mode found
     "check": {"check/gen", "system"},
     "check/gen": set(),
     # Recordings of what the others do
     "trace": {"abi/gen", "layouts/gen", "system"},
+    # Samples of where kernels spend their time
+    "profile": {"abi/gen", "layouts/gen", "system"},
     "abi": {"abi/gen", "system"},
     # Bytes that are shared with the planner, with compiled code and with other processes
     "layouts/gen": {"layouts"},
