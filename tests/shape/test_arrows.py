@@ -74,9 +74,10 @@ ARROWS: dict[str, dict[str, set[str]]] = {
 # The engine's folders, from the top down. `abi/gen` is two things: the doors, above everything, and the specification's
 # headers, below everything.
 FOLDERS: dict[str, set[str]] = {
-    "abi/gen": {"abi", "objects", "sysman", "trace", "validation"},
+    "abi/gen": {"abi", "metrics", "objects", "sysman", "trace", "validation"},
     # What check mode looks at before and after calls
     "validation": {"abi", "abi/gen", "check", "exec", "objects", "system"},
+    "metrics": {"abi", "exec", "objects", "system"},
     "sysman": {"abi", "abi/gen", "objects", "system"},
     "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system", "trace"},
     # One part, in a folder for each group of nouns: the specification's objects hold one another.
