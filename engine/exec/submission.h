@@ -1,4 +1,4 @@
-// What looks at commands as they are submitted: a recording of the calls, and check mode.
+// Observers of submitted commands: recordings and check mode.
 #pragma once
 
 #include <atomic>

@@ -60,7 +60,8 @@ def test_lengths_are_those_of_objdump() -> None:
     command = ["objdump", "-d", "-w", "-j", ".text", "--stop-address=0x60000", str(LIBRARY_PATH)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seen = 0
-    for line in re.findall(r"^\s*[0-9a-f]+:\t((?:[0-9a-f]{2} )+)", text, re.MULTILINE):
+    lines = re.findall(r"^\s*[0-9a-f]+:\t((?:[0-9a-f]{2} )+)", text, re.MULTILINE)
+    for line in lines[:-16]:  # the last instruction is cut off, and shown byte by byte
         code = bytes.fromhex(line)
         seen += 1
         found = next(instructions(code), None)

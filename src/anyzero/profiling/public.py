@@ -1,3 +1,3 @@
-"""Every name of profiles that a user may write behind `anyzero.`, once."""
+"""The public names of profiles: `anyzero.NAME`."""
 
 from anyzero.profiling.session import profile as profile
