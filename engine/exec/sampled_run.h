@@ -9,9 +9,10 @@ namespace anyzero {
 // A fault leaves without the destructor. The next run says what the thread does then; until it comes, nothing of the code runs.
 class SampledRun {
  public:
-  explicit SampledRun(const Code& code) {
-    if (is_profiled()) [[unlikely]]
-      enter(code);
+  // Without code, nothing is sampled.
+  explicit SampledRun(const Code* code) {
+    if (is_profiled() && code) [[unlikely]]
+      enter(*code);
   }
   ~SampledRun() {
     if (entered_) [[unlikely]]
