@@ -46,6 +46,7 @@ def test_lines_with_their_share_and_text() -> None:
     [
         (ADD * 8, dict.fromkeys(range(0, 32, 4), 20), "compute"),
         (LOAD + ADD * 9, {4: 95, 20: 5, 36: 5}, "memory"),  # the instruction behind the load waits for it
+        (LOAD * 3 + ADD, {0: 30, 4: 30, 8: 30, 12: 30}, "memory"),  # nothing but moving data
         (GATHER + ADD * 4, {0: 60, 6: 60}, "gathers"),
         (LOAD + ADD + LOAD + ADD, {0: 30, 4: 30, 8: 30, 12: 30}, "not known"),  # loads everywhere, as in any loop
         (ADD * 8, {0: 5}, "not known"),

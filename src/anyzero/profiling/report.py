@@ -11,7 +11,7 @@ import linecache
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from anyzero.profiling.instructions import Instruction, Kind, instructions
 from anyzero.profiling.samples import Code, Samples
@@ -90,8 +90,8 @@ def _kernel(name: str, codes: list[Code], seconds: float) -> KernelCost:
             line.scatters += each.kind is Kind.SCATTER
     cost = KernelCost(name, samples, seconds, called, main.lanes)
     cost.lines = sorted((line for line in lines.values() if line.samples), key=lambda line: -line.samples)
-    cost.kinds, usual = _kinds(main, decoded)
-    cost.limit, cost.reason = _limit(cost, usual)
+    cost.kinds, around = _kinds(main, decoded)
+    cost.limit, cost.reason = _limit(cost, around)
     return cost
 
 
@@ -110,30 +110,41 @@ def _line(lines: dict[tuple[str, int, str], LineCost], code: Code, offset: int) 
     return lines[key]
 
 
-def _kinds(code: Code, decoded: list[Instruction]) -> tuple[dict[str, float], float]:
-    """Shares of the samples by kind, and the share of memory among the instructions around them."""
+class _Around(NamedTuple):
+    """The instructions around the samples: from the first to the last that has more than a hundredth of them."""
+
+    near: float = 0.0
+    """Share of those that use memory, or lie right behind one that does."""
+    moving: float = 0.0
+    """Share of those that use memory."""
+
+
+def _kinds(code: Code, decoded: list[Instruction]) -> tuple[dict[str, float], _Around]:
+    """Shares of the samples by kind, and what the instructions around them are."""
     total = code.samples.total()
     before = dict(zip((each.offset for each in decoded[1:]), decoded, strict=False))
     at = {each.offset: each for each in decoded}
     sampled = [offset for offset in code.samples if offset in at]
     if not sampled or len(decoded) < 2:
-        return {}, 0.0
+        return {}, _Around()
     counts: Counter[str] = Counter()
     for offset in sampled:
         pair = {at[offset].kind, before[offset].kind} if offset in before else {at[offset].kind}
         for kind in pair:
             counts[kind] += code.samples[offset]
         counts["memory"] += code.samples[offset] * bool(pair & _MEMORY)
-    # The loop that was sampled: from the first to the last instruction with more than a hundredth of the samples.
     warm = sorted(offset for offset in sampled if code.samples[offset] * 100 >= total)
     around = [each for each in decoded if warm and warm[0] <= each.offset <= warm[-1]]
-    near = sum(
-        each.kind in _MEMORY or (each.offset in before and before[each.offset].kind in _MEMORY) for each in around
-    )
-    return {kind: count / total for kind, count in counts.items()}, near / len(around) if around else 0.0
+    moving = [each.kind in _MEMORY for each in around]
+    near = [
+        uses or (each.offset in before and before[each.offset].kind in _MEMORY)
+        for each, uses in zip(around, moving, strict=True)
+    ]
+    shares = {kind: count / total for kind, count in counts.items()}
+    return shares, _Around(sum(near) / len(around), sum(moving) / len(around)) if around else _Around()
 
 
-def _limit(cost: KernelCost, usual: float) -> tuple[str, str]:
+def _limit(cost: KernelCost, around: _Around) -> tuple[str, str]:
     """What limits a kernel, and the sentence that says why."""
     if cost.samples < _FEWEST:
         return "not known", f"{cost.samples} samples are too few to say what limits it: run it for longer"
@@ -149,9 +160,14 @@ def _limit(cost: KernelCost, usual: float) -> tuple[str, str]:
         )
     if share(Kind.DIVISION, 0.0) >= 0.5:
         return "divisions", f"{share(Kind.DIVISION, 0.0):.0%} of the samples are at divisions and square roots"
+    if around.moving >= 0.6:
+        return (
+            "memory",
+            f"{around.moving:.0%} of its instructions are loads and stores: it moves data, and computes little",
+        )
     memory = share("memory", 0.0)
-    said = f"{memory:.0%} of the samples are at loads and stores, which are {usual:.0%} of the instructions there"
-    if memory >= 0.6 and memory >= 1.25 * usual:
+    said = f"{memory:.0%} of the samples are at loads and stores, which are {around.near:.0%} of the instructions there"
+    if memory >= 0.6 and memory >= 1.25 * around.near:
         return "memory", f"{said}: it waits for memory"
     if memory <= 0.35:
         return "compute", f"{said}: it computes"
