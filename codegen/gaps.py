@@ -27,9 +27,14 @@ NULL_ELEMENTS: frozenset[tuple[str, str]] = frozenset(
 # inputs has none of its own.
 LEFT_TO_THE_ENGINE: frozenset[tuple[str, str]] = frozenset({("zeModuleCreate", "`0 == desc->inputSize`")})
 
-# Parameters that may be null although no tag says so: asking for a size needs no room, physical host memory no device.
+# Parameters that may be null although no tag says so: asking for a size needs no room, physical host memory no device;
+# the last must be null.
 MAY_BE_NULL: frozenset[tuple[str, str]] = frozenset(
-    {("zeKernelGetBinaryExp", "pKernelBinary"), ("zePhysicalMemCreate", "hDevice")}
+    {
+        ("zeKernelGetBinaryExp", "pKernelBinary"),
+        ("zePhysicalMemCreate", "hDevice"),
+        ("zetCommandListAppendMetricQueryEnd", "phWaitEvents"),
+    }
 )
 
 # Functions that are older than the facts say: those tell since when this form is documented. Slots that come before

@@ -23,7 +23,9 @@ NAMESPACES = {"ze": "", "zet": "Tools", "zes": "Sysman", "zer": "Runtime"}
 
 
 def class_of_table(table: Table) -> str:
-    """Experimental functions of a noun are methods of the same class."""
+    """Experimental functions of a noun are methods of the same class. Metrics are the tools' own nouns."""
+    if table.namespace == "zet" and table.name.startswith("Metric"):
+        return table.name.removesuffix("Exp")
     return NAMESPACES[table.namespace] + table.name.removesuffix("Exp")
 
 

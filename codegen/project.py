@@ -52,7 +52,7 @@ def remarks(root: Path) -> list[str]:
     api, _, classes = _load(root)
     known: dict[str, set[str]] = {}
     found = []
-    tabled = [entries.of_tables(api, classes, namespace).values() for namespace in ("ze", "zes")]
+    tabled = [entries.of_tables(api, classes, namespace).values() for namespace in ("ze", "zes", "zet")]
     for entry in (entry for of_namespace in tabled for table in of_namespace for entry in table):
         known.setdefault(entry.class_name, set()).add(entry.method)
         if entry.missing:
@@ -73,7 +73,7 @@ def remarks(root: Path) -> list[str]:
 def _load(root: Path) -> tuple[model.Api, model.Api, dict[str, scan.Class]]:
     spec = root / "spec"
     api, npu = model.load(spec / "level_zero_api.json"), model.load(spec / "level_zero_npu_ext.json")
-    return api, npu, scan.classes(root / "engine" / "objects", root / "engine" / "sysman")
+    return api, npu, scan.classes(*(root / "engine" / folder for folder in ("objects", "sysman", "metrics")))
 
 
 def leftovers(root: Path, current: list[Output]) -> list[str]:

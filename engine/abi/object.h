@@ -46,6 +46,10 @@ enum class Kind : uint32_t {
   FabricVertex,
   FabricEdge,
   ExternalSemaphore,
+  MetricGroup,
+  Metric,
+  MetricQueryPool,
+  MetricQuery,
 };
 
 struct UseRecord;

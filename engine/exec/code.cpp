@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "../profile/sampler.h"
 #include "line_symbols.h"
 
 namespace anyzero {
@@ -105,6 +106,17 @@ bool Code::offset_of(uintptr_t instruction, size_t* offset, const Code** holder)
 
 bool Code::holds(uintptr_t address) const {
   return find([&](const Code& code) { return code.object_->holds(address); });
+}
+
+uint32_t Code::number_in_profile() const {
+  const uint32_t profile = profile_number.load(std::memory_order_acquire);
+  uint64_t known = profiled_.load(std::memory_order_relaxed);
+  if (known >> 32 != profile) {
+    // Two threads that ask at once may both add it: the reader takes codes of one name together.
+    known = uint64_t{profile} << 32 | add_sampled_code(profile, {facts_.name, facts_.lines.bytes(), text(), facts_.lanes});
+    profiled_.store(known, std::memory_order_relaxed);
+  }
+  return static_cast<uint32_t>(known);
 }
 
 uint64_t Code::mark_of(const TurnsSource& launch) const {

@@ -80,6 +80,11 @@ class Code {
   // The offset of an instruction in the code, and the code that contains it: this, or code that replaced it. False for others.
   bool offset_of(uintptr_t instruction, size_t* offset, const Code** holder = nullptr) const;
 
+  // The machine code, where it lies.
+  std::string_view text() const { return {reinterpret_cast<const char*>(object_->text()), object_->text_bytes()}; }
+  // In the profile that is made, to which it is added by the first to ask; 0 where there is none.
+  uint32_t number_in_profile() const;
+
   // True for an address in the code or in the constants beside it.
   bool holds(uintptr_t address) const;
 
@@ -137,6 +142,7 @@ class Code {
   uint64_t mark_of(const TurnsSource& launch) const;
 
   std::atomic<uint32_t> users_{1};
+  mutable std::atomic<uint64_t> profiled_{0};  // the number of a profile in the high half, and this code's number in it
   Pace pace_;
   KnownTurns ended_, soon_;
   KernelFacts facts_;

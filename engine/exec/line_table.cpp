@@ -17,6 +17,7 @@ bool LineTable::read(std::string_view bytes) {
   if (!reader.good() || !reader.at_end() || texts.empty() || texts.front() != '\0' || texts.back() != '\0') return false;
   LineTable table;
   table.head_ = head;
+  table.bytes_ = bytes;
   table.rows_ = rows;
   table.places_ = places;
   table.texts_ = texts;

@@ -20,13 +20,16 @@ class LineTable {
   // Texts of a place; they end with a zero byte.
   const char* text(uint32_t offset) const { return texts_.data() + offset; }
 
+  // The whole table, as it was read.
+  std::string_view bytes() const { return bytes_; }
+
   // Ranges of code, in their order; each ends where the next begins.
   uint32_t rows() const { return head_.rows; }
   LineRow row(uint32_t index) const;
 
  private:
   LineTableHead head_{};
-  std::string_view rows_, places_, texts_;
+  std::string_view bytes_, rows_, places_, texts_;
 };
 
 }  // namespace anyzero

@@ -1,4 +1,4 @@
-// Observers of submitted commands: recordings (traces), and check mode.
+// Observers of submitted commands: recordings and check mode.
 #pragma once
 
 #include <atomic>

@@ -18,7 +18,7 @@ constexpr double kUsualTimeout = 60, kLongestTimeout = 1'000'000;
 
 // The variables of anyzero.config that name paths.
 constexpr std::string_view kPaths[] = {"ANYZERO_CACHE_DIR", "ANYZERO_CHECK_REPORT", "ANYZERO_DESCRIPTION", "ANYZERO_DUMP",
-                                       "ANYZERO_LOADER",    "ANYZERO_PYTHON",       "ANYZERO_TRACE"};
+                                       "ANYZERO_LOADER",    "ANYZERO_PYTHON",       "ANYZERO_SAMPLES",     "ANYZERO_TRACE"};
 
 bool is_secure() { return getauxval(AT_SECURE) != 0; }
 

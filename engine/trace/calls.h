@@ -1,4 +1,4 @@
-// How a call of the API becomes a record.
+// Records of API calls.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace anyzero {
 
-// An argument or a result as a number. Of structures that are passed by value, the beginning.
+// An argument or a result as a 64-bit word; of a structure that is passed by value, its first 8 bytes.
 template <class T>
 inline uint64_t as_word(const T& value) {
   uint64_t word = 0;
@@ -19,16 +19,16 @@ inline uint64_t as_word(const T& value) {
   return word;
 }
 
-// What a call that succeeded wrote where a handle or a pointer was to go.
+// The handle or pointer that a successful call returned through its argument; 0 if the call failed.
 template <class T>
 inline uint64_t received(ze_result_t result, T* const* at) {
   return result == ZE_RESULT_SUCCESS && at ? as_word(*at) : 0;
 }
 
-// The record of one call. Calls inside of calls, as from callbacks, are records of their own.
+// The record of one call. A nested call, as from a callback, has a record of its own.
 class CallRecord {
  public:
-  // `caller` is where the program called from.
+  // `caller` is the return address in the program.
   [[gnu::always_inline]] explicit CallRecord(uint32_t function, const void* caller = nullptr)
       : function_(function),
         recorder_(is_recording() ? recorder() : nullptr),
@@ -45,7 +45,7 @@ class CallRecord {
       complete(result, words...);
   }
 
-  // Of an extension's function, which has a name instead of a number.
+  // The same for a function of an extension, which has a name instead of a number.
   void returned_from(std::string_view function, uint64_t result) {
     TraceRecord* record = begin(TraceKind::Extension, result);
     if (!record) return;

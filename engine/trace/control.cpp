@@ -1,4 +1,4 @@
-// How recordings begin and end: by ANYZERO_TRACE from the start of a process, or when the Python API says so.
+// Start and stop of recordings: by ANYZERO_TRACE at the start of a process, or by the Python API.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -22,7 +22,7 @@ namespace {
 
 extern "C" {
 
-// Begins a recording into a new file with so many records for each thread, a power of two; 0, or the system's error number.
+// Starts a recording, as start_recording(); returns 0 or an errno value.
 ZE_APIEXPORT int zexTraceStart(const char* path, uint64_t records) {
   constexpr uint64_t kMost = 1 << 24;
   if (!path || !std::has_single_bit(records) || records > kMost) return EINVAL;
@@ -31,7 +31,7 @@ ZE_APIEXPORT int zexTraceStart(const char* path, uint64_t records) {
 
 ZE_APIEXPORT void zexTraceStop() { stop_recording(); }
 
-// The function of that name that records its calls, or nullptr.
+// The recording version of a function, by its name; nullptr if there is none.
 ZE_APIEXPORT void* zexTracedFunction(const char* name) {
   if (!name) return nullptr;
   const auto before = [](const TracedFunction& function, const char* key) { return std::strcmp(function.name, key) < 0; };

@@ -1,6 +1,6 @@
 // A thread's part of a recording: a ring of records that this thread alone writes.
 //
-// All of it is inline: a record costs about as much as the two reads of the counter that it holds, and calls would double that.
+// Inline throughout: a record costs about as much as its two reads of the counter, and function calls would double that.
 #pragma once
 
 #include <atomic>
@@ -15,29 +15,31 @@ namespace anyzero {
 
 struct RecordingFile;
 
-// The recording that is made, or nullptr.
+// The recording in progress, or nullptr.
 inline constinit std::atomic<const RecordingFile*> current_recording{nullptr};
 
-// The queue and the place in it that a thread gave a command to last.
+// A thread's last submission: the queue, and the command's position in it.
 struct Submission {
   uint64_t queue = 0;
   uint64_t position = 0;
 };
 
-// Store by store: the compiler makes `rep stos` of an assignment, which takes 20 ns to begin.
+// Explicit stores: the compiler turns an assignment into `rep stos`, which takes 20 ns to start.
 inline void clear(TraceRecord& record) {
   typedef uint64_t Pair __attribute__((vector_size(16), may_alias));
   Pair* pairs = reinterpret_cast<Pair*>(&record);
-  [&]<size_t... I>(std::index_sequence<I...>) { ((pairs[I] = Pair{}), ...); }(std::make_index_sequence<sizeof record / sizeof(Pair)>{});
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    ((pairs[I] = Pair{}), ...);
+  }(std::make_index_sequence<sizeof record / sizeof(Pair)>{});
 }
 
 class Recorder {
  public:
-  // The next record, to be filled from whatever it holds. It counts once it is complete.
+  // The next record; it still has the contents of an older one. It counts after complete().
   TraceRecord& next() { return ring_[written_ & mask_]; }
   void complete() {
     std::atomic_ref(thread_->records).store(++written_, std::memory_order_release);
-    // The ring is larger than the caches: fetch the lines for the records to come while the program does something else.
+    // The ring is larger than the caches: prefetch the cache lines of later records.
     const char* ahead = reinterpret_cast<const char*>(&ring_[(written_ + kAhead) & mask_]);
     __builtin_prefetch(ahead, 1);
     __builtin_prefetch(ahead + 64, 1);
@@ -49,12 +51,12 @@ class Recorder {
   bool is_of_this_process() const { return generation_ == fork_generation.load(std::memory_order_relaxed); }
   bool writes_to(const RecordingFile* file) const { return file_ == file; }
 
-  // Of the call that the thread is in.
+  // Sets the submission of the thread's current call, and returns the previous one.
   Submission exchange(Submission submission) { return std::exchange(submission_, submission); }
 
-  // Says that the thread's next calls come from this line, as source_lines.h encodes it, unless it was said already.
+  // Records that the thread's next calls come from this line, encoded as in recording.h, unless the last such record says the same.
   void record_line(uint64_t line);
-  // Where a text is among those of the recording; it is added if it is new. `object` has the name, and the answer is remembered.
+  // The offset of `name` among the recording's texts; a new text is added. Cached by `object`, which has the name.
   uint64_t place_of_name(const void* object, std::string_view name);
   // The same for a literal.
   uint64_t place_of_literal(const char* text) {
@@ -69,8 +71,8 @@ class Recorder {
     const void* object;
     uint64_t at;
   };
-  static constexpr uint64_t kPart = 1 << 10;  // records between two looks at the clock
-  static constexpr uint64_t kAhead = 2;       // records
+  static constexpr uint64_t kPart = 1 << 10;  // records between two calibrations
+  static constexpr uint64_t kAhead = 2;       // records, for the prefetch
   static constexpr size_t kKnown = 64;
 
   static size_t slot_of(const void* object) {
@@ -87,17 +89,17 @@ class Recorder {
   uint64_t written_;
   uint32_t generation_;  // of the process that the recording belongs to
   Submission submission_;
-  uint64_t line_;       // that was recorded last
-  uint64_t line_said_;  // the number of its record
+  uint64_t line_;       // of the last line record
+  uint64_t line_said_;  // index of that record
   Known known_[kKnown];
 };
 
-// Of the calling thread. Room for a pointer is all that a library which is loaded late may ask for in each thread.
+// The calling thread's. A pointer only: a library that is loaded late gets little static thread-local memory.
 extern constinit thread_local Recorder* own_recorder __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 Recorder* join_recording();
 
-// The calling thread's; nullptr where there is no recording any more, or no room for another thread in it.
+// The calling thread's recorder; nullptr if no recording is in progress, or it has no room for another thread.
 inline Recorder* recorder() {
   Recorder* mine = own_recorder;
   if (mine && mine->writes_to(current_recording.load(std::memory_order_acquire)) && mine->is_of_this_process()) [[likely]]

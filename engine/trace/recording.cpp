@@ -35,12 +35,12 @@ constexpr uint64_t kThreadsAt = kTraceHeadRoom;
 constexpr uint64_t kTextsAt = kThreadsAt + kThreads * sizeof(TraceThread);
 constexpr uint64_t kRecordsAt = kTextsAt + kTextBytes;
 
-// One point in time, by the counter and by the clock.
+// A point in time, by the counter and by the clock.
 struct Moment {
   uint64_t tick, ns;
 };
 
-// The closest of a few pairs of looks: a thread that loses the processor between the two would spoil the rate.
+// The closest of five pairs of reads: a thread that is preempted between the two would distort the rate.
 Moment moment() {
   Moment best{};
   uint64_t least = UINT64_MAX;
@@ -55,19 +55,19 @@ Moment moment() {
 
 }  // namespace
 
-// One recording. There for life, as is the mapping: a thread may be writing a record when it ends.
+// One recording. Neither it nor its mapping is ever freed: a thread may be writing a record when the recording ends.
 struct RecordingFile {
   unsigned char* bytes;
   uint64_t records;     // of a ring
   uint32_t generation;  // of the process that it belongs to: a forked child does not write into it
-  Recorder* recorders;  // one for each thread, there for life as well
+  Recorder* recorders;  // one for each thread, never freed either
   uint64_t began;       // by the clock, at the head's first tick
 
   uint64_t bytes_in_all() const { return kRecordsAt + kThreads * records * sizeof(TraceRecord); }
   TraceHead& head() const { return *reinterpret_cast<TraceHead*>(bytes); }
   TraceThread& thread(uint64_t index) const { return reinterpret_cast<TraceThread*>(bytes + kThreadsAt)[index]; }
   TraceRecord* ring(uint64_t index) const { return reinterpret_cast<TraceRecord*>(bytes + kRecordsAt) + index * records; }
-  // Notes how far counter and clock have come.
+  // Stores the current counter and clock, from which a reader computes the rate.
   void calibrate() const {
     const Moment now = moment();
     std::atomic_ref(head().last_tick).store(now.tick, std::memory_order_relaxed);
@@ -92,7 +92,7 @@ Guarded<Texts>& texts() {
 void add_text(const RecordingFile& file, Texts& open, std::string_view text, uint64_t* found) {
   TraceHead& head = file.head();
   const uint64_t at = head.texts;
-  *found = 0;  // the text that stands for all others where there is no room
+  *found = 0;  // the first text stands for those that find no room
   if (text.size() + 1 > kTextBytes - at) return;
   char* to = const_cast<char*>(file.text(at));
   std::memcpy(to, text.data(), text.size());
@@ -163,7 +163,7 @@ uint64_t Recorder::remember(const void* object, std::string_view text) {
 
 uint64_t Recorder::place_of_name(const void* object, std::string_view name) {
   const Known& known = known_[slot_of(object)];
-  // Another object may have come to lie there since.
+  // Another object may have the same address by now.
   return known.object == object && name == file_->text(known.at) ? known.at : remember(object, name);
 }
 
@@ -198,7 +198,7 @@ bool start_recording(const char* path, uint64_t records) {
     errno = why;
     return false;
   }
-  // Nobody reads the one before any more, unless it is the parent's; a late writer may write there still.
+  // The previous recording has no reader left, unless it is the parent's; a late writer may still write to it.
   if (last && last->generation == generation()) madvise(last->bytes, last->bytes_in_all(), MADV_REMOVE);
   auto* file = new RecordingFile{static_cast<unsigned char*>(mapped), records, generation(), new Recorder[kThreads](), 0};
   TraceHead& head = file->head();

@@ -9,7 +9,7 @@ namespace anyzero {
 
 namespace {
 
-// Of the calling thread's next call; no line was noted where the time is 0.
+// For the calling thread's next call; nothing was noted if the time is 0.
 struct Noted {
   uint64_t line, at;
 };
@@ -29,13 +29,13 @@ CallStart start_of_call(const void* caller) {
 
 extern "C" {
 
-// Who is asked for lines while a recording is made; nullptr for nobody.
+// Sets the reader of source lines for a recording; nullptr for none.
 ZE_APIEXPORT void zexTraceLinesBy(LineReader reader) { line_reader.store(reader, std::memory_order_release); }
 
 // Notes the line of the calling thread's next call, 0 for none, and when the call begins.
 ZE_APIEXPORT void zexTraceNoteLine(uint64_t line, uint64_t tick) { noted = {line, tick}; }
 
-// A line of the recording that is made, as a number; 0 where there is none, or the line is beyond what fits.
+// Encodes a line for the recording in progress; 0 without one, or if the line does not fit.
 ZE_APIEXPORT uint64_t zexTraceLine(const char* file, const char* function, uint32_t line) {
   if (!file || !function || line >> kLineBits || !is_recording()) return 0;
   return (place_of_text(file) << kFunctionBits | place_of_text(function)) << kLineBits | line;

@@ -1,5 +1,4 @@
-// Source lines of recorded calls, from a language that has lines of its own: Python. It notes the line of its thread before a call,
-// or is asked.
+// Source lines of recorded calls from Python. The binding notes the line before a call; for other calls, a reader is asked.
 #pragma once
 
 #include <atomic>

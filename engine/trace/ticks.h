@@ -1,4 +1,4 @@
-// The processor's counter: a third of the cost of a look at the clock, which is what most of a record costs.
+// The processor's time-stamp counter: a third of the cost of reading the clock. Two reads are most of the cost of a record.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace anyzero {
 
-// Grows at a constant rate on all processors at once; a recording has the rate.
+// Grows at the same constant rate on all processors; a recording holds the rate.
 inline uint64_t ticks() {
 #if defined(__x86_64__)
   return __rdtsc();

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from anyzero.arrays.public import *  # noqa: F403
     from anyzero.checking.public import *  # noqa: F403
     from anyzero.language.public import *  # noqa: F403
+    from anyzero.profiling.public import *  # noqa: F403
     from anyzero.tracing.public import *  # noqa: F403
 
 
@@ -59,7 +60,6 @@ def __dir__() -> list[str]:
 def _homes() -> dict[str, str]:
     """The public names and the modules that have them, read from the lists that type checkers read too."""
     folder = Path(__file__).parent
-    text = "".join(
-        (folder / part / "public.py").read_text() for part in ("api", "language", "arrays", "tracing", "checking")
-    )
+    parts = ("api", "language", "arrays", "tracing", "checking", "profiling")
+    text = "".join((folder / part / "public.py").read_text() for part in parts)
     return {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as", text, re.MULTILINE)}

@@ -468,6 +468,16 @@ class Config:
         accepts="a path",
         meaning="A folder that receives a recording of each process that uses the driver; `anyzero trace` sets it.",
     )
+    samples: str | None = _variable(
+        "ANYZERO_SAMPLES",
+        _text,
+        names_path=True,
+        default=None,
+        shown="none",
+        accepts="`RATE:CLOCK:FOLDER`",
+        meaning="Samples of kernels for each second that a thread works, the clock (`any`, `timer`), and a folder that "
+        "receives those of each process; `anyzero profile` sets it.",
+    )
     target: str | None = _variable(
         "ANYZERO_TARGET",
         _unless_auto(_cpu_name),

@@ -40,11 +40,10 @@ def check_copy(size: int) -> None:
     context = az.device().context()
     source, target = (context.zeros(size, np.uint8) for _ in range(2))
     commands = context.immediate()
+    places = ctypes.c_void_p(commands.handle), ctypes.c_void_p(target.pointer), ctypes.c_void_p(source.pointer)
+    append = ctypes.CDLL(str(LIBRARY_PATH)).zeCommandListAppendMemoryCopy
+    append(*places, ctypes.c_size_t(size + 4096), None, 0, None)
     with pytest.raises(az.DeviceLost, match=f"after the end of the device allocation of {size} bytes"):
-        places = ctypes.c_void_p(commands.handle), ctypes.c_void_p(target.pointer), ctypes.c_void_p(source.pointer)
-        ctypes.CDLL(str(LIBRARY_PATH)).zeCommandListAppendMemoryCopy(
-            *places, ctypes.c_size_t(size + 4096), None, 0, None
-        )
         commands.synchronize()
 
 

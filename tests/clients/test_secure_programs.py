@@ -74,6 +74,7 @@ def hostile(place: Path) -> dict[str, str]:
         "ANYZERO_CHECK_REPORT": str(place / "marks"),
         "ANYZERO_DESCRIPTION": "/dev/zero",
         "ANYZERO_DUMP": str(place / "marks"),
+        "ANYZERO_SAMPLES": f"100:any:{place / 'marks'}",
         "ANYZERO_TRACE": str(place / "marks"),
         "ANYZERO_LOADER": str(place / "bin" / "python"),
         "ANYZERO_PYTHON": str(place / "bin" / "python"),
@@ -129,7 +130,7 @@ def secure(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("secure")
 def test_a_python_with_other_rights_obeys_no_path() -> None:
     paths = {row.name: "/some/where" for _, row in config.variables() if row.names_path}
-    assert len(paths) == 7
+    assert len(paths) == 8
     assert config.read({**paths, "ANYZERO_SPIN_US": "7"}) == config.Config(spin_us=7)
     assert cache_folder.of(config.Config(), {"XDG_CACHE_HOME": "/some/where"}) is None
 

@@ -99,10 +99,46 @@ void symbols_of_a_table_are_a_whole_elf_file() {
   assert(made.find("/nowhere/a.cl") != made.npos);
 }
 
+// Reads everything that reports, debuggers and profiles read of a table.
+void use(const anyzero::LineTable& lines) {
+  for (uint64_t offset : {uint64_t{0}, uint64_t{15}, uint64_t{17}, uint64_t{4001}, UINT64_MAX}) {
+    size_t texts = 0;
+    for (uint32_t number = lines.place_of(offset); number; number = lines.place(number).caller) {
+      const anyzero::LinePlace place = lines.place(number);
+      for (uint32_t text : {place.function, place.file, place.source}) texts += std::strlen(lines.text(text));
+    }
+    assert(texts < 10'000);
+  }
+  anyzero::line_symbols(lines, "kernel", 0x1000, 64);
+}
+
+// The bytes may come from a file: any that are no whole table are refused, and all others can be used.
+void damaged_tables_are_refused_or_harmless() {
+  const std::string whole = table();
+  anyzero::LineTable lines;
+  for (size_t size = 1; size < whole.size(); ++size) {
+    const auto cut = std::make_unique<char[]>(size);  // of its own, so that a sanitizer sees a read past its end
+    std::memcpy(cut.get(), whole.data(), size);
+    assert(!lines.read({cut.get(), size}));
+    use(lines);
+  }
+  size_t refused = 0;
+  for (size_t at = 0; at < whole.size(); ++at)
+    for (int value : {0, 1, 2, 7, 127, 128, 255}) {
+      const auto bytes = std::make_unique<char[]>(whole.size());
+      std::memcpy(bytes.get(), whole.data(), whole.size());
+      bytes[at] = static_cast<char>(value);
+      refused += !lines.read({bytes.get(), whole.size()});
+      use(lines);
+    }
+  assert(refused > 100);
+}
+
 }  // namespace
 
 int main() {
   entries_come_and_go_in_any_order();
   symbols_of_a_table_are_a_whole_elf_file();
+  damaged_tables_are_refused_or_harmless();
   std::puts("debugger: ok");
 }

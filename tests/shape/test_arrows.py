@@ -74,9 +74,10 @@ ARROWS: dict[str, dict[str, set[str]]] = {
 # The engine's folders, from the top down. `abi/gen` is two things: the doors, above everything, and the specification's
 # headers, below everything.
 FOLDERS: dict[str, set[str]] = {
-    "abi/gen": {"abi", "objects", "sysman", "trace", "validation"},
+    "abi/gen": {"abi", "metrics", "objects", "sysman", "trace", "validation"},
     # What check mode looks at before and after calls
     "validation": {"abi", "abi/gen", "check", "exec", "objects", "system"},
+    "metrics": {"abi", "exec", "objects", "system"},
     "sysman": {"abi", "abi/gen", "objects", "system"},
     "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system", "trace"},
     # One part, in a folder for each group of nouns: the specification's objects hold one another.
@@ -84,13 +85,15 @@ FOLDERS: dict[str, set[str]] = {
     # The planner's bridge to Python
     "planning": {"abi/gen", "layouts", "layouts/gen", "system", "trace"},
     "backends/cpu": {"backends", "exec", "system"},
-    "exec": {"abi", "abi/gen", "backends", "check", "layouts", "layouts/gen", "system", "trace"},
+    "exec": {"abi", "abi/gen", "backends", "check", "layouts", "layouts/gen", "profile", "system", "trace"},
     "backends": {"abi/gen"},
     # What check mode found
     "check": {"check/gen", "system"},
     "check/gen": set(),
     # Recordings of what the others do
     "trace": {"abi/gen", "layouts/gen", "system"},
+    # Samples of where kernels spend their time
+    "profile": {"abi/gen", "layouts/gen", "system"},
     "abi": {"abi/gen", "system"},
     # Bytes that are shared with the planner, with compiled code and with other processes
     "layouts/gen": {"layouts"},

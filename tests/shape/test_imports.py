@@ -11,11 +11,11 @@ from tests.shape.tree import PACKAGE, ROOT, hand_written, nodes
 
 # What each part of the package may import, besides itself. `anyzero` stands for the public names in __init__.py.
 ALLOWED = {
-    "anyzero": {"api", "arrays", "checking", "language", "tracing"},
+    "anyzero": {"api", "arrays", "checking", "language", "profiling", "tracing"},
     "api": {"opencl_c", "spirv", "ze", "errors", "config", "installed"},
     "tools": {
         *("anyzero", "api", "npu", "language", "driver", "compiler", "opencl_c", "tracing", "errors", "config"),
-        *("checking", "cluster", "installed"),
+        *("checking", "cluster", "installed", "profiling"),
     },
     "testing": {"anyzero"},
     "cluster": {"anyzero", "errors", "installed", "language", "npu"},
@@ -28,6 +28,7 @@ ALLOWED = {
         *("lazy_dataclass", "trust"),
     },
     "checking": {"api", "errors", "ze"},
+    "profiling": {"api", "compiler", "driver", "errors", "layouts"},
     "tracing": {"api", "layouts", "ze", "errors"},
     "opencl_c": {"errors", "config", "cache_folder", "installed", "spirv", "trust"},
     "kernel_cache": {"cache_folder", "config", "trust"},

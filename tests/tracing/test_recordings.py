@@ -185,6 +185,23 @@ def test_timelines_have_arrows_from_calls_to_commands_and_from_signals_to_waits(
         assert (each["pid"], each["tid"], each["ts"]) in slices
 
 
+def test_an_arrow_leads_from_the_append_of_a_graph_to_its_first_command(ctx: Any) -> None:
+    x, y = (ctx.zeros(64, np.float32) for _ in range(2))
+    with ctx.immediate() as lst:
+        with lst.capture() as graph:
+            lst.copy(x, y)
+            lst.copy(y, x)
+        again = graph.instantiate()
+        with az.trace() as recorded:
+            lst.replay(again)
+            lst.synchronize()
+    (append,) = (call for call in recorded.recording.calls if call.name == "zeCommandListAppendGraphExt")
+    first, second = recorded.recording.commands
+    assert (append.queue, append.position) == (first.queue, first.position)
+    assert second.position == first.position + 1
+    assert "submit" in {each["name"] for each in chrome.events([recorded.recording]) if each["ph"] == "s"}
+
+
 def test_tables_name_kernels_and_calls(ctx: Any) -> None:
     x = ctx.to_device(np.ones(64, np.float32))
     with az.trace() as recorded:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyzero.compiler.compiled import Argument, CompiledKernel
-from anyzero.driver.modules import container
+from anyzero.compiler.line_table import LineTable, Place, stack
+from anyzero.driver.modules import container, lines
 from anyzero.driver.modules.container import Container
 from anyzero.driver.modules.container_head import looks_whole
 from anyzero.wire import WireError
@@ -142,3 +143,22 @@ def test_wrong_contents_under_a_right_checksum_are_refused_or_read(place: int, c
 def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(WireError):
         container.decode(data)
+
+
+LINES = LineTable(((0, 1), (16, 0), (20, 2)), (Place("k", "a.cl", 3, 1, "x = y", 0), Place("f", "a.cl", 9, 2, "", 1)))
+
+
+def test_line_tables_are_read_back() -> None:
+    assert lines.decode(lines.encode(LINES)) == LINES
+
+
+@given(at=st.integers(0, len(lines.encode(LINES)) - 1), value=st.integers(0, 255), cut=st.integers(0, 3))
+def test_a_damaged_line_table_is_refused_or_harmless(at: int, value: int, cut: int) -> None:
+    data = bytearray(lines.encode(LINES))
+    data[at] = value
+    try:
+        found = lines.decode(bytes(data[: len(data) - cut]))
+    except WireError:
+        return
+    for _, number in found.rows:
+        stack(found.places, number)

@@ -62,9 +62,9 @@ struct Chunk {
   Slab* slab[kPages / kSlabPages] = {};
 };
 
-// A guard on fresh pages costs a fiftieth of the page faults that follow. On pages in use it costs a page: a microsecond or two,
-// several times as much as the allocation. A loop that allocates the same sizes finds its guards in place; one that allocates ever
-// new sizes gets a guard now and then.
+// A guard on fresh pages costs a thirtieth of the page faults that follow, or less. On pages in use it costs a page: a microsecond
+// or two, several times as much as the allocation. A loop that allocates the same sizes finds its guards in place; one that
+// allocates ever new sizes gets a guard now and then.
 class GuardBudget {
  public:
   void earn() {

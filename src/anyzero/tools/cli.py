@@ -11,8 +11,10 @@ from typing import Any
 import anyzero as az
 from anyzero.cluster import worker_options
 from anyzero.config import LANES
+from anyzero.profiling import options as profile_options
 from anyzero.tools.config import OPTIONS
 from anyzero.tools.terminal import HELP_WIDTH, laid_out, wrapped
+from anyzero.tracing import options as trace_options
 
 __all__ = ["main"]
 
@@ -24,6 +26,7 @@ examples:
   anyzero demo                     a tour of commands and kernels, with pictures
   anyzero run -- ./vector_add      run any Level Zero program on this package's driver
   anyzero trace -- ./vector_add    run it, and write a timeline of what it did
+  anyzero profile -- ./vector_add  run it, and show which lines of its kernels take the time
   eval "$(anyzero env)"            the same for every program that this shell starts
   anyzero doctor                   check the installation; print how to fix problems
   anyzero npu latency model.xml    time to a model's first inference, with cold and warm caches
@@ -63,17 +66,6 @@ examples:
 The program replaces this process, so its exit code, signals and terminal are its own. It gets the system's loader with
 this package's driver, or this package's loader if the system has none or an old one.
 
-exit codes: the program's own; 127 no such program, 126 it cannot be started, 125 anyzero itself failed.
-"""
-_TRACE = """\
-examples:
-  anyzero trace -- ./vector_add 1024                     writes trace.json, for https://ui.perfetto.dev
-  anyzero trace -o trace.html -- python program.py       a self-contained page for any browser
-  anyzero trace --summary -- python -m pytest tests      where the time went, as tables; no file
-  anyzero trace --summary -o trace.json -- ./program     both
-
-A recording has the calls of the program with their arguments and results, the commands that each queue ran, requests to
-the compiler, waits, and memory over time. The last 131,072 records of each thread are kept.
 exit codes: the program's own; 127 no such program, 126 it cannot be started, 125 anyzero itself failed.
 """
 _CHECK = """\
@@ -277,13 +269,19 @@ def _parser() -> argparse.ArgumentParser:
     _add_choices(start)
     start.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
 
-    record = add("trace", "run a program and record a timeline of its calls and commands", _TRACE, _trace)
-    record.usage = "anyzero trace [options] [--] PROGRAM [ARGUMENT …]"
-    record.set_defaults(failure=125)
-    record.add_argument("-o", "--output", metavar="FILE", help="default trace.json; FILE.html is a page for browsers")
-    record.add_argument("--summary", action="store_true", help="print where the time went")
+    record = add(
+        "trace", "run a program and record a timeline of its calls and commands", trace_options.EXAMPLES, _trace
+    )
+    trace_options.add_options(record)
     _add_choices(record)
     record.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
+
+    sample = add(
+        "profile", "run a program and show which lines of its kernels take the time", profile_options.EXAMPLES, _profile
+    )
+    profile_options.add_options(sample)
+    _add_choices(sample)
+    sample.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
 
     judge = add("check", "run a program and report its mistakes", _CHECK, _check)
     judge.usage = "anyzero check [options] [--] PROGRAM [ARGUMENT …]"
@@ -430,12 +428,20 @@ def _demo(chosen: argparse.Namespace) -> int:
     return demo.run(chosen.device, chosen.output)
 
 
+def _program(command: str, chosen: argparse.Namespace) -> list[str]:
+    """The program that a command is to run; nothing, after a message, where none is given."""
+    program: list[str] = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
+    if not program:
+        reason = f"no program is given (anyzero {command} --help has examples)"
+        print(f"anyzero {command}: error: {reason}", file=sys.stderr)
+    return program
+
+
 def _run(chosen: argparse.Namespace) -> int:
     from anyzero.tools import run
 
-    program = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
+    program = _program("run", chosen)
     if not program:
-        print("anyzero run: error: no program is given (anyzero run --help has examples)", file=sys.stderr)
         return 2
     return run.run(
         program, devices=chosen.devices, profile=chosen.profile, loader=chosen.loader, verbose=chosen.verbose
@@ -445,9 +451,8 @@ def _run(chosen: argparse.Namespace) -> int:
 def _trace(chosen: argparse.Namespace) -> int:
     from anyzero.tools import trace
 
-    program = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
+    program = _program("trace", chosen)
     if not program:
-        print("anyzero trace: error: no program is given (anyzero trace --help has examples)", file=sys.stderr)
         return 2
     return trace.run(
         program,
@@ -457,6 +462,13 @@ def _trace(chosen: argparse.Namespace) -> int:
         profile=chosen.profile,
         loader=chosen.loader,
     )
+
+
+def _profile(chosen: argparse.Namespace) -> int:
+    from anyzero.tools import profile
+
+    program = _program("profile", chosen)
+    return profile.run(program, chosen) if program else 2
 
 
 def _check(chosen: argparse.Namespace) -> int:

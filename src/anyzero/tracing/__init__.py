@@ -1,4 +1,4 @@
-"""Recordings of what a program does with the driver, and what can be made of them: timelines and tables.
+"""Recordings of a program's calls and commands, and the timelines and tables made from them.
 
 `anyzero trace -- PROGRAM` and `with anyzero.trace("out.json"):` are the ways in.
 """

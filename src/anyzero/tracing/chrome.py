@@ -27,7 +27,7 @@ Event = dict[str, Any]
 
 
 def write(recordings: Iterable[Recording], file: TextIO) -> int:
-    """Write them as one file; return how many events it has."""
+    """Write the events of all recordings to one file; return their number."""
     file.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
     written = 0
     for event in events(recordings):

@@ -1,3 +1,3 @@
-"""Every name of recordings that a user may write behind `anyzero.`, once."""
+"""The public names of recordings: `anyzero.NAME`."""
 
 from anyzero.tracing.session import trace as trace

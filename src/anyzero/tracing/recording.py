@@ -67,9 +67,9 @@ class Call:
     queue: int
     """The queue or immediate list that received a command by it; 0 for none."""
     position: int
-    """Which command of the queue, counted from 1."""
+    """Index of the command in the queue, from 1 on."""
     file: str = ""
-    """Of Python programs, where the call comes from; else empty."""
+    """Source file of the call in a Python program; else empty."""
     line: int = 0
     function: str = ""
 
@@ -80,7 +80,7 @@ class Command:
 
     kind: str
     name: str
-    """Of a launch, the kernel; of an inference, the model; else the kind."""
+    """The kernel of a launch, the model of an inference; else the kind."""
     start: int
     end: int
     thread: int
@@ -90,7 +90,7 @@ class Command:
     groups: tuple[int, int, int]
     group_size: tuple[int, int, int]
     waited_since: int | None
-    """When the queue came to it, where an event kept it waiting."""
+    """Start of the wait, if an event delayed the command."""
     waited_for: int
     signal: int
     """The handle of the event or fence that it signalled."""
@@ -118,7 +118,7 @@ class Request:
     origin: str = ""
     """Where the answer came from: "compiled", "first stage", "disk cache", "memory"; empty if it is not about code."""
     kernel: str = ""
-    """What was compiled."""
+    """The kernel that was compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Layer:
     thread: int
     queue: int
     position: int
-    """Of the inference: which command of the queue."""
+    """Index of the inference in its queue, from 1 on."""
     model: str
 
 
@@ -152,12 +152,12 @@ class GraphStep:
     end: int
     thread: int
     nbytes: int
-    """What it read or wrote."""
+    """Bytes that the step read or wrote."""
 
 
 @dataclass(slots=True)
 class Recording:
-    """What one process did."""
+    """The recording of one process."""
 
     process: int
     wall_clock: int
@@ -167,14 +167,14 @@ class Recording:
     commands: list[Command] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     layers: list[Layer] = field(default_factory=list)
-    """Of inferences of graphs with profiling."""
+    """Layers of inferences; only graphs with profiling have them."""
     graph_steps: list[GraphStep] = field(default_factory=list)
     lost: int = 0
     """Records that newer ones have replaced, or for which there was no room."""
 
     @property
     def end(self) -> int:
-        """When the last thing ended."""
+        """End of the last call, command, request or step."""
         everything: list[Call | Command | Request | GraphStep] = [
             *self.calls,
             *self.commands,
@@ -224,7 +224,7 @@ def _read(data: mmap.mmap) -> Recording:
 
 
 class _Reader:
-    """Records become objects with names."""
+    """Converts records to objects with names."""
 
     def __init__(self, head: TraceHead, texts: bytes) -> None:
         self._texts = texts
@@ -234,9 +234,9 @@ class _Reader:
         self._names: dict[int, str] = {}
         self._functions = [self._signature(text) for text in texts.split(b"\0")[: head.functions]]
         self._pending: list[TraceRecord] = []
-        """Layers whose inference has not come yet."""
+        """Layers that were recorded before their inference."""
         self._line = ("", 0, "")
-        """Where the thread's next calls come from."""
+        """Source line of the thread's next calls."""
 
     @staticmethod
     def _signature(text: bytes) -> tuple[str, list[str]]:
@@ -301,7 +301,7 @@ class _Reader:
         )
 
     def end_thread(self) -> None:
-        """Forget layers of an inference that did not end, and where calls came from."""
+        """Drop layers of an unfinished inference, and the source line."""
         self._pending, self._line = [], ("", 0, "")
 
     def _layers(self, command: Command) -> Iterator[Layer]:

@@ -12,7 +12,7 @@ __all__ = ["Row", "call_rows", "command_rows", "graph_rows", "layer_rows", "line
 
 @dataclass(slots=True)
 class Row:
-    """What happened under one name. Times are in nanoseconds."""
+    """Count and times of one name, in nanoseconds."""
 
     name: str
     count: int = 0
@@ -22,7 +22,7 @@ class Row:
     nbytes: int = 0
 
     def add(self, took: int, nbytes: int = 0) -> None:
-        """Count one more."""
+        """Add one occurrence."""
         self.least = min(self.least, took) if self.count else took
         self.most = max(self.most, took)
         self.count += 1
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def mean(self) -> float:
-        """Nanoseconds of one."""
+        """Mean nanoseconds."""
         return self.total / self.count
 
 
@@ -106,7 +106,7 @@ def _title(command: Command) -> str:
 
 
 def tables(recordings: list[Recording], *, rows: int = 20) -> Iterator[str]:
-    """The lines of a report, at most so many rows in each table."""
+    """The lines of a report, with at most `rows` rows in each table."""
     spans = [each.end for each in recordings]
     processes = f"{len(recordings)} processes" if len(recordings) != 1 else "1 process"
     yield f"{processes}, {_time(sum(spans))} recorded"

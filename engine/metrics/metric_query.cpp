@@ -1,0 +1,91 @@
+#include "metric_query.h"
+
+#include <cstring>
+
+#include "../abi/error.h"
+
+namespace anyzero {
+
+namespace {
+
+// A query may have been destroyed when its commands run: its handle is looked at again, as every handle of a program is.
+void begin_query(void* handle) {
+  if (auto* query = checked<MetricQuery>(handle)) query->begin();
+}
+
+void end_query(void* handle) {
+  if (auto* query = checked<MetricQuery>(handle)) query->end();
+}
+
+}  // namespace
+
+ze_result_t MetricQueryPool::create(Context& context, Device& device, MetricGroup& group, const zet_metric_query_pool_desc_t* desc,
+                                    zet_metric_query_pool_handle_t* handle) {
+  if (&group.device() != &device) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "hMetricGroup is a group of another device");
+  if (desc->type != ZET_METRIC_QUERY_POOL_TYPE_PERFORMANCE)
+    return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "pools of type EXECUTION skip commands, which is not supported");
+  if (desc->count == 0) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "a pool of no queries");
+  *handle = handle_of<zet_metric_query_pool_handle_t>(make(context, device, desc->count));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t MetricQueryPool::destroy() {
+  retire();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t MetricQuery::create(MetricQueryPool& pool, uint32_t index, zet_metric_query_handle_t* handle) {
+  if (index >= pool.count()) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "query %u of a pool of %u", index, pool.count());
+  *handle = handle_of<zet_metric_query_handle_t>(make(pool));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t MetricQuery::destroy() {
+  retire();
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t MetricQuery::reset() {
+  complete_.store(false, std::memory_order_release);
+  begin_ = end_ = {};
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t MetricQuery::getData(size_t* size, uint8_t* data) {
+  if (!complete_.load(std::memory_order_acquire)) return ZE_RESULT_NOT_READY;
+  constexpr size_t kReport = 2 * sizeof(Snapshot);
+  if (*size == 0 || !data) {
+    *size = kReport;
+    return ZE_RESULT_SUCCESS;
+  }
+  if (*size < kReport) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "room for %zu bytes: a report has %zu", *size, kReport);
+  *size = kReport;
+  std::memcpy(data, &begin_, sizeof begin_);
+  std::memcpy(data + sizeof begin_, &end_, sizeof end_);
+  return ZE_RESULT_SUCCESS;
+}
+
+void MetricQuery::begin() {
+  complete_.store(false, std::memory_order_relaxed);
+  begin_ = take_snapshot(pool_->device());
+}
+
+void MetricQuery::end() {
+  end_ = take_snapshot(pool_->device());
+  if (begin_.time == 0) begin_ = end_;  // an end without a begin measures nothing
+  complete_.store(true, std::memory_order_release);
+}
+
+ze_result_t ToolsCommandList::appendMetricQueryBegin(CommandList& list, MetricQuery& query) {
+  return list.appendHostFunction(begin_query, handle_of<zet_metric_query_handle_t>(&query), nullptr, nullptr, 0, nullptr);
+}
+
+ze_result_t ToolsCommandList::appendMetricQueryEnd(CommandList& list, MetricQuery& query, Event* signal, uint32_t n,
+                                                   ze_event_handle_t* waits) {
+  if (n || waits) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the end of a query takes no wait events; pass 0 and NULL");
+  return list.appendHostFunction(end_query, handle_of<zet_metric_query_handle_t>(&query), nullptr, signal, 0, nullptr);
+}
+
+ze_result_t ToolsCommandList::appendMetricMemoryBarrier(CommandList& list) { return list.appendBarrier(nullptr, 0, nullptr); }
+
+}  // namespace anyzero

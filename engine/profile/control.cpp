@@ -1,0 +1,47 @@
+// How profiles begin and end: by ANYZERO_SAMPLES from the start of a process, or when the Python API says so.
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+
+#include "../abi/gen/ze_api.h"
+#include "sampler.h"
+
+namespace anyzero {
+
+namespace {
+
+constexpr uint64_t kMostSamples = 20'000;
+
+// "RATE:CLOCK:FOLDER", as `anyzero profile` writes it.
+[[gnu::constructor]] void begin() {
+  // The variable of a program with more rights than its caller is not obeyed.
+  const char* wanted = secure_getenv("ANYZERO_SAMPLES");
+  if (!wanted || !*wanted) return;
+  unsigned rate = 0;
+  char clock[8] = "";
+  int at = 0;
+  if (std::sscanf(wanted, "%u:%7[a-z]:%n", &rate, clock, &at) != 2 || !at || rate < 1 || rate > kMostSamples) return;
+  char path[PATH_MAX];
+  const int size = std::snprintf(path, sizeof path, "%s/%d.azprofile", wanted + at, getpid());
+  if (size > 0 && static_cast<size_t>(size) < sizeof path)
+    start_profile(path, rate, std::string_view(clock) == "timer" ? SampleClock::Timer : SampleClock::Any);
+}
+
+}  // namespace
+
+extern "C" {
+
+// Begins a profile into a new file; 0, or the system's error number.
+ZE_APIEXPORT int zexProfileStart(const char* path, uint64_t rate, int only_timer) {
+  if (!path || rate < 1 || rate > kMostSamples) return EINVAL;
+  return start_profile(path, rate, only_timer ? SampleClock::Timer : SampleClock::Any) ? 0 : errno;
+}
+
+ZE_APIEXPORT void zexProfileStop() { stop_profile(); }
+
+}  // extern "C"
+
+}  // namespace anyzero

@@ -1,0 +1,195 @@
+#include "sampler.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "../layouts/gen/profile.h"
+#include "../system/mutex.h"
+#include "../system/thread.h"
+#include "thread_clock.h"
+
+namespace anyzero {
+
+namespace {
+
+constexpr uint64_t kThreads = 256;
+constexpr uint64_t kSamples = 1 << 17;  // 1 MiB for each thread, two minutes at the usual rate
+constexpr uint64_t kCodeBytes = 64 << 20;
+constexpr uint64_t kThreadsAt = kProfileHeadRoom;
+constexpr uint64_t kCodesAt = kThreadsAt + kThreads * sizeof(ProfileThread);
+constexpr uint64_t kSamplesAt = kCodesAt + kCodeBytes;
+constexpr uint64_t kBytes = kSamplesAt + kThreads * kSamples * sizeof(uint64_t);
+
+// The handler of a thread reads it at any moment, so what it reads is atomic. There for life: a late signal may still come.
+struct SampledThread {
+  uint32_t profile;
+  ProfileThread* head;
+  uint64_t* ring;
+  uint64_t written;
+  std::atomic<uint64_t> code{0};
+  std::atomic<uintptr_t> text{0};
+  std::atomic<uint64_t> text_bytes{0};
+  ThreadClock clock;
+};
+
+thread_local constinit SampledThread* own __attribute__((tls_model("initial-exec"))) = nullptr;
+
+struct Profile {
+  Mutex mutex;
+  uint32_t started = 0;
+  uint32_t codes = 0;
+  unsigned char* bytes = nullptr;
+  uint64_t rate = 0;
+  SampleClock clock = SampleClock::Any;
+  SampledThread* threads = nullptr;
+
+  ProfileHead& head() const { return *reinterpret_cast<ProfileHead*>(bytes); }
+};
+
+Profile& profile() {
+  static Profile* made = [] {
+    // The parent's clocks are the parent's, and so is its file.
+    at_fork_child([] {
+      profile_number.store(0);
+      own = nullptr;
+    });
+    return new Profile;
+  }();
+  return *made;
+}
+
+void take_sample(void* context) {
+  SampledThread* of = own;
+  if (!of || of->profile != profile_number.load(std::memory_order_relaxed)) return;
+  const auto at = static_cast<uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  const uint64_t code = of->code.load(std::memory_order_relaxed);
+  const uint64_t offset = at - of->text.load(std::memory_order_relaxed);
+  const bool inside = offset < of->text_bytes.load(std::memory_order_relaxed);
+  of->ring[of->written % kSamples] = code ? code << 32 | (inside ? offset : kProfileCalled) : 0;
+  std::atomic_ref(of->head->samples).store(++of->written, std::memory_order_release);
+  of->head->last_ns = thread_time_ns();
+}
+
+// Gives the calling thread its part of the profile; false where there is no room for another one.
+bool join_profile() {
+  Profile& p = profile();
+  std::lock_guard lock(p.mutex);
+  const uint32_t number = profile_number.load();
+  if (!number || p.head().threads >= kThreads) return false;
+  const uint64_t index = p.head().threads;
+  SampledThread& added = p.threads[index];
+  added.head = reinterpret_cast<ProfileThread*>(p.bytes + kThreadsAt) + index;
+  added.ring = reinterpret_cast<uint64_t*>(p.bytes + kSamplesAt) + index * kSamples;
+  added.head->id = static_cast<uint64_t>(syscall(SYS_gettid));
+  added.head->first_ns = added.head->last_ns = thread_time_ns();
+  prctl(PR_GET_NAME, added.head->name);
+  added.profile = number;
+  own = &added;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const bool perf = p.clock == SampleClock::Any && added.clock.start_perf(p.rate);
+  if (!perf && !added.clock.start_timer(p.rate)) {
+    own = nullptr;
+    return false;
+  }
+  p.head().clock = static_cast<uint64_t>(perf ? ProfileClock::Perf : ProfileClock::Timer);
+  p.head().threads = index + 1;
+  return true;
+}
+
+}  // namespace
+
+uint32_t add_sampled_code(uint32_t number, const SampledCode& code) {
+  Profile& p = profile();
+  std::lock_guard lock(p.mutex);
+  if (number != profile_number.load()) return 0;
+  ProfileHead& head = p.head();
+  const uint64_t bytes = (sizeof(ProfileCode) + code.name.size() + code.lines.size() + code.text.size() + 7) / 8 * 8;
+  if (bytes > kCodeBytes - head.code_bytes || code.text.size() >= kProfileCalled) {
+    ++head.lost_codes;
+    return 0;
+  }
+  const ProfileCode facts{code.name.size(), code.lines.size(), code.text.size(), code.lanes};
+  unsigned char* at = p.bytes + kCodesAt + head.code_bytes;
+  std::memcpy(at, &facts, sizeof facts);
+  at += sizeof facts;
+  for (std::string_view part : {code.name, code.lines, code.text}) {
+    std::memcpy(at, part.data(), part.size());
+    at += part.size();
+  }
+  std::atomic_ref(head.code_bytes).store(head.code_bytes + bytes, std::memory_order_release);
+  return ++p.codes;
+}
+
+void enter_sampled_code(uint32_t number, std::string_view text) {
+  const uint32_t made = profile_number.load(std::memory_order_relaxed);
+  if ((!own || own->profile != made) && !join_profile()) return;
+  // The handler must not see one code's number with another one's place.
+  own->code.store(0, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  own->text.store(reinterpret_cast<uintptr_t>(text.data()), std::memory_order_relaxed);
+  own->text_bytes.store(text.size(), std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  own->code.store(number, std::memory_order_relaxed);
+}
+
+void leave_sampled_code() {
+  if (own) own->code.store(0, std::memory_order_relaxed);
+}
+
+bool start_profile(const char* path, uint64_t rate, SampleClock clock) {
+  Profile& p = profile();
+  std::lock_guard lock(p.mutex);
+  if (is_profiled()) {
+    errno = EBUSY;
+    return false;
+  }
+  if (!install_sample_handler(take_sample)) {
+    errno = EAGAIN;
+    return false;
+  }
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return false;
+  void* mapped = MAP_FAILED;
+  if (ftruncate(fd, static_cast<off_t>(kBytes)) == 0)
+    mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  const int why = errno;
+  close(fd);
+  if (mapped == MAP_FAILED) {
+    unlink(path);
+    errno = why;
+    return false;
+  }
+  // A late signal may still write there, but nobody reads it any more.
+  if (p.bytes) madvise(p.bytes, kBytes, MADV_REMOVE);
+  p.bytes = static_cast<unsigned char*>(mapped);
+  p.threads = new SampledThread[kThreads]();
+  p.rate = rate;
+  p.clock = clock;
+  p.codes = 0;
+  ProfileHead& head = p.head();
+  head.process = static_cast<uint64_t>(getpid());
+  head.rate = rate;
+  head.sample_capacity = kSamples;
+  head.thread_capacity = kThreads;
+  head.code_capacity = kCodeBytes;
+  std::memcpy(head.magic, kProfileMagic.data(), sizeof head.magic);
+  profile_number.store(++p.started, std::memory_order_release);
+  return true;
+}
+
+void stop_profile() {
+  Profile& p = profile();
+  std::lock_guard lock(p.mutex);
+  if (!profile_number.exchange(0)) return;
+  for (uint64_t i = 0; i < p.head().threads; ++i) p.threads[i].clock.stop();
+}
+
+}  // namespace anyzero

@@ -1,0 +1,3 @@
+"""The public names of profiles: `anyzero.NAME`."""
+
+from anyzero.profiling.session import profile as profile

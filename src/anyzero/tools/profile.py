@@ -1,0 +1,56 @@
+"""`anyzero profile`: run a program, and show where its kernels spend their time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+from anyzero.profiling import report
+from anyzero.profiling.samples import DamagedProfileError, read_folder
+from anyzero.tools.environment import compose
+from anyzero.tools.roofline import measure
+from anyzero.tools.run import NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE
+from anyzero.tools.trace import wait_for
+
+__all__ = ["run"]
+
+
+def run(command: list[str], chosen: Namespace) -> int:
+    """Run the program to its end and print the report; return the program's exit code."""
+    if not 1 <= chosen.rate <= 20_000:
+        print(f"anyzero profile: error: {chosen.rate} samples a second; it takes 1 to 20000", file=sys.stderr)
+        return OWN_FAILURE
+    with tempfile.TemporaryDirectory(prefix="anyzero-profile-") as folder:
+        choices = {"devices": chosen.devices, "profile": chosen.profile, "loader": chosen.loader}
+        changed = compose(os.environ, **choices).applied_to(os.environ)
+        wanted = f"{chosen.rate}:{chosen.clock}:{folder}"
+        try:
+            code = wait_for(subprocess.Popen(command, env={**changed, "ANYZERO_SAMPLES": wanted}))
+        except FileNotFoundError:
+            print(f"anyzero: {command[0]}: no such program", file=sys.stderr)
+            return NOT_FOUND
+        except OSError as error:
+            print(f"anyzero: {command[0]}: cannot be started: {error.strerror}", file=sys.stderr)
+            return NOT_EXECUTABLE
+        try:
+            profiles = read_folder(Path(folder))
+        except DamagedProfileError as error:
+            print(f"anyzero profile: error: {error}", file=sys.stderr)
+            return code or OWN_FAILURE
+    if not any(each.total for each in profiles):
+        print("anyzero profile: the program ran no kernel on the driver of this package", file=sys.stderr)
+        return code
+    machine = None if chosen.no_roofline else measure()
+    only = chosen.kernel
+    if chosen.json:
+        made = report.as_json(profiles, only=only, machine=machine.as_json() if machine else None)
+        print(json.dumps(made, indent=2))
+    else:
+        most = 12 if only is None else sys.maxsize
+        print("\n".join(report.tables(profiles, only=only, most=most, machine=str(machine or ""))))
+    return code

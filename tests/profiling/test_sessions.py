@@ -1,0 +1,99 @@
+"""Kernels that are sampled while they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import anyzero as az
+from tests.patience import PATIENCE
+
+ITEMS = 1 << 16
+ENOUGH_S = 0.4
+"""Processor time, which passes only while the kernel runs: 400 ticks of perf's clock, at least 40 of any timer."""
+
+
+@az.kernel
+def turn(values: az.ptr[az.f32], turns: az.i32):  # type: ignore[no-untyped-def]
+    i = az.global_id(0)
+    value = values[i]
+    for _ in range(turns):
+        value = value * 0.5 + 1.0  # the line
+    values[i] = value
+
+
+LINE = next(n for n, line in enumerate(Path(__file__).read_text().splitlines(), 1) if line.endswith("# the line"))
+
+
+def work() -> None:
+    with az.device().context() as context:
+        values = context.zeros(ITEMS, np.float32)
+        start = time.process_time()
+        while time.process_time() - start < ENOUGH_S:
+            turn[ITEMS](values, 500)
+        assert values.copy_to()[0] == pytest.approx(2.0)
+        values.close()
+
+
+@pytest.mark.parametrize("timer", [False, True])
+def test_the_expensive_line_is_found(timer: bool) -> None:
+    with az.profile(timer=timer) as profiled:
+        work()
+    cost = profiled.kernels[0]
+    assert (cost.name, cost.lines[0].line, cost.lines[0].file) == ("turn", LINE, __file__)
+    assert cost.lines[0].samples > cost.samples / 2
+    assert "value = value * 0.5 + 1.0" in profiled.summary()
+    if timer:
+        assert profiled.samples.clock == "timer"
+
+
+def test_nothing_is_sampled_before_and_after() -> None:
+    with az.profile() as profiled:
+        pass
+    work()
+    assert profiled.samples.total == 0
+    assert profiled.summary().startswith("no samples")
+
+
+def test_a_fault_is_reported_while_samples_are_taken() -> None:
+    @az.kernel
+    def stray(values: az.ptr[az.f32], at: az.i64):  # type: ignore[no-untyped-def]
+        values[at] = 1.0
+
+    with az.profile(rate=20_000):
+        work()
+        context = az.device().context()
+        values = context.zeros(16, np.float32)
+        with pytest.raises(az.DeviceLost, match="stray"):
+            stray[1](values, 1 << 40)
+        work()
+
+
+def test_one_profile_at_a_time() -> None:
+    with az.profile() as outer, pytest.raises(az.Unavailable, match="already being made"), az.profile():
+        pass
+    assert outer.kernels == []
+    with pytest.raises(ValueError, match="1 to 20,000"):
+        az.profile(rate=0)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("from tests.profiling.test_sessions import work; work(); raise SystemExit(5)")
+    command = [sys.executable, "-m", "anyzero.tools", "profile", "--json", "--no-roofline", "--kernel", "turn", "--"]
+    done = subprocess.run(
+        [*command, sys.executable, str(tmp_path / "program.py")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert done.returncode == 5, done.stderr
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    assert (kernel["name"], kernel["lines"][0]["line"]) == ("turn", LINE)
