@@ -42,6 +42,7 @@ bool is_positive(const unsigned char* at, uint32_t size) {
 
 // What the first work-item touches right where arguments point to. Everything else depends on what the kernel computes.
 void add_launch(CommandUse& use, const LaunchPacket& packet) {
+  if (!packet.count) return;
   const Launch& launch = *packet.first();
   const KernelFacts& facts = launch.code->facts();
   use.name.kernel = kept_name(facts.name);

@@ -384,3 +384,13 @@ def test_kernels_in_order(launches: Launches) -> None:
             p.one.barrier(wait=[read])
         p.finish()
     clean(found)
+
+
+def test_a_launch_of_no_kernels(az: Calls, launches: Launches) -> None:
+    p = launches
+    kernel, number, counts = raise_all.on(p.context), p.values.pointer, p.to.pointer
+    with checked("races") as found:
+        name, many = "zeCommandListAppendLaunchMultipleKernelsIndirect", handles([c_void_p(kernel.handle)])
+        az.ok(name, p.one.handle, 0, many, number, counts, None, 0, None)
+        p.finish()
+    clean(found)
