@@ -159,7 +159,7 @@ bool seen(Rule rule, uint64_t place) {
   auto all = findings().open();
   const auto found = all->known.find({rule, place});
   if (found == all->known.end()) return false;
-  // Written now and then: whoever ends without stop_checks() has at least half of the count.
+  // Written now and then: a process that ends without stop_checks() has written at least half of the count.
   if (std::has_single_bit(++found->second.count)) write_count(*all, found->second);
   return true;
 }

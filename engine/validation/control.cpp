@@ -1,4 +1,4 @@
-// How check mode begins and ends: by ANYZERO_CHECK from the start of a process, or when the Python API says so.
+// Begin and end of check mode: by ANYZERO_CHECK from the start of a process, or by calls of the Python API.
 #include <cerrno>
 #include <cstdlib>
 
@@ -34,7 +34,7 @@ ZE_APIEXPORT int zexCheckStart(uint32_t kinds, const char* path) {
 
 ZE_APIEXPORT void zexCheckStop() { stop_checks(); }
 
-// Who says which source line a call comes from; nullptr for nobody.
+// Sets the function that finds the source line of a call; nullptr for none.
 ZE_APIEXPORT void zexReadSourceLinesBy(SourceLineReader reader) { read_source_lines_by(reader); }
 
 }  // extern "C"

@@ -25,12 +25,12 @@ void make_recent_memories() {
 const KnownMemory& look_memory_up(uintptr_t address) {
   if (!recent_memories) make_recent_memories();
   KnownMemory found;
-  // Before the look: what changes meanwhile makes the entry old.
+  // Before the lookup: a change meanwhile makes the entry old.
   found.version = allocation_changes.load(std::memory_order_relaxed);
   const bool known = with_allocation(reinterpret_cast<const void*>(address), [&](const Allocation& allocation) {
     found.begin = allocation.base;
     found.size = allocation.size;
-    // What is mapped into one reservation is one piece of memory to a program.
+    // Mappings in one reservation are one piece of memory to a program.
     found.end = allocation.origin == Origin::Physical ? UINTPTR_MAX : allocation.base + allocation.size;
     found.context = allocation.context.get();
     found.host_reads = allocation.type != ZE_MEMORY_TYPE_DEVICE;
@@ -42,7 +42,7 @@ const KnownMemory& look_memory_up(uintptr_t address) {
     found.end = UINTPTR_MAX;
     found.host_reads = true;
   }
-  // Freed memory may become the program's own without a sign: it goes to the last place, where nobody looks for it.
+  // Freed memory may become the program's own without a call: it goes to the last place, which no lookup reads.
   return (found.freed ? recent_memories[kRecentMemories] : recent_memory(address)) = found;
 }
 

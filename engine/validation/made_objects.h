@@ -1,4 +1,4 @@
-// What a program has made in its contexts while check mode is on, and where.
+// Objects and memory that the program made while check mode is on, with the places that made them.
 #pragma once
 
 #include <string>
