@@ -61,6 +61,7 @@ struct CallPlace {
   std::string caller;    // its end: where it comes from, or empty
   uint64_t number;       // for Finding::place
   bool managed = false;  // the language destroys what the call makes by itself
+  bool library = false;  // the call comes from a library, and from none of the language's lines
 };
 
 // The number of times that checks were started.

@@ -26,6 +26,7 @@ struct Made {
   std::string where;
   uint64_t place;
   bool managed;  // by the language of the program
+  bool library;  // made by a library
 };
 
 using Registry = std::map<uintptr_t, Made>;
@@ -38,7 +39,7 @@ Guarded<Registry>& registry() {
 void note(ze_result_t result, const void* context, const void* object, size_t size, std::string what) {
   if (result != ZE_RESULT_SUCCESS || !object) return;
   CallPlace place;
-  Made made{context, size, std::move(what), std::move(place.text), place.number, place.managed};
+  Made made{context, size, std::move(what), std::move(place.text), place.number, place.managed, place.library};
   (*registry().open())[reinterpret_cast<uintptr_t>(object)] = std::move(made);
 }
 
@@ -96,7 +97,8 @@ void before_zeContextDestroy(ze_context_handle_t context) {
 }
 
 void report_leaks_at_exit() {
-  report_leaks([](const Made&) { return true; }, "when the process ends");
+  // Libraries may keep what they have until then.
+  report_leaks([](const Made& made) { return !made.library; }, "when the process ends");
 }
 
 void after_zeMemAllocDevice(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t* desc, size_t size,
