@@ -51,7 +51,7 @@ __all__ = ["KINDS", "RULES", "Rule"]
 
 
 class Rule(NamedTuple):
-    """What a report is about."""
+    """The rule that a report is about, and the fix."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-// How the planner learns that kernels are to be compiled with checks.
+// Build flags that make the planner compile kernels with checks.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -122,6 +123,13 @@ std::string caller_text(const SourceLine& source) {
   return text;
 }
 
+// Whether the address lies in the executable file itself.
+bool is_in_program(const void* address) {
+  Dl_info program{}, here{};
+  return dladdr(reinterpret_cast<const void*>(getauxval(AT_PHDR)), &program) && dladdr(address, &here) &&
+         here.dli_fbase == program.dli_fbase;
+}
+
 void print(const Finding& finding, const std::string& call, const std::string& caller) {
   const RuleText& rule = text_of(finding.rule);
   std::string text = std::string("anyzero check: ") + rule.name + ": " + finding.message + "\n";
@@ -153,13 +161,14 @@ CallPlace::CallPlace() {
   // A line may have several calls.
   number = line * 31 + reinterpret_cast<uintptr_t>(host_place.function);
   managed = source.managed;
+  library = !source.line && !is_in_program(host_place.caller);
 }
 
 bool seen(Rule rule, uint64_t place) {
   auto all = findings().open();
   const auto found = all->known.find({rule, place});
   if (found == all->known.end()) return false;
-  // Written now and then: whoever ends without stop_checks() has at least half of the count.
+  // Written now and then: a process that ends without stop_checks() has written at least half of the count.
   if (std::has_single_bit(++found->second.count)) write_count(*all, found->second);
   return true;
 }

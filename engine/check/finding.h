@@ -1,4 +1,4 @@
-// What check mode found: each mistake once for each place, then counted, as text on stderr and as JSON in a file.
+// Findings of check mode: each mistake is reported once for each place, then counted; as text on stderr and as JSON in a file.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ inline constexpr uint32_t kCheckInit = static_cast<uint32_t>(CheckKind::Init);
 inline constexpr uint32_t kCheckStop = 1u << 16;   // a kernel ends at its first mistake
 inline constexpr uint32_t kCheckPrint = 1u << 17;  // findings go to stderr, too
 
-// What is looked for. Modules that are built while it changes may have the one or the other.
+// The enabled checks, a bit each. A module that is built while they change may have the old or the new ones.
 inline constinit std::atomic<uint32_t> checks{0};
 
 inline bool is_checked(uint32_t kinds) { return checks.load(std::memory_order_relaxed) & kinds; }
@@ -40,7 +40,7 @@ struct Finding {
 bool seen(Rule rule, uint64_t place);
 void report(Finding&& finding);
 
-// Where the calling thread entered the API, for findings about calls.
+// The calling thread's entry into the API, for findings about calls.
 struct HostPlace {
   const char* function = nullptr;
   const void* caller = nullptr;
@@ -61,9 +61,10 @@ struct CallPlace {
   std::string caller;    // its end: where it comes from, or empty
   uint64_t number;       // for Finding::place
   bool managed = false;  // the language destroys what the call makes by itself
+  bool library = false;  // the call comes from a library, and from none of the language's lines
 };
 
-// How often checks were started.
+// The number of times that checks were started.
 inline constinit std::atomic<uint64_t> check_sessions{0};
 
 // Findings go to a new file from now on. False with errno set: EBUSY where checks are on already.

@@ -1,4 +1,4 @@
-// Which commands touched which memory, as far as later commands may still race with them.
+// A log of memory accesses by commands that later commands may still race with.
 #pragma once
 
 #include <cstdint>

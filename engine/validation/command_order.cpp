@@ -50,7 +50,7 @@ void CommandOrder::play_waiting() {
   for (bool moved = true; moved;) {
     moved = false;
     for (auto& [number, ring] : rings_) {
-      // One command of each in turn: who is waited for does not run ahead of those who wait.
+      // One command of each ring in turn: a ring that others wait for does not run ahead of them.
       if (ring.waiting.empty() || !ready(ring.waiting.front())) continue;
       const CommandUse command = std::move(ring.waiting.front());
       ring.waiting.pop_front();
@@ -123,7 +123,7 @@ void CommandOrder::resets(const void* object) { objects_[object] = {}; }
 void CommandOrder::prune() {
   for (auto& [number, ring] : rings_)
     if (!ring.waiting.empty() || host_.of(number) < ring.submitted) return;
-  // The host has seen everything: whatever comes next comes behind it.
+  // The host has seen everything: all later commands are behind it.
   log_.clear();
   rings_.clear();
   host_ = {};

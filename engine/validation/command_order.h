@@ -25,7 +25,7 @@ class CommandOrder {
  public:
   // Commands come in the order of their ring. `done`: how far the ring has really come.
   void submit(const CommandUse& command, uint64_t done);
-  // A ring is given commands that nobody tells about here.
+  // A ring got commands that were not submitted here: the order is unknown from now on.
   void lose_track();
   // The host has seen the commands of a ring up to a position, or a binary event or a fence.
   void host_saw(uint64_t ring, uint64_t position);
@@ -44,7 +44,7 @@ class CommandOrder {
   void forget(uintptr_t begin, uintptr_t end) { log_.forget(begin, end); }
 
   bool knows(const void* object) const { return objects_.contains(object); }
-  // How many commands the ring has been given, as far as is known; `otherwise` for an unknown ring.
+  // The number of commands submitted to the ring; `otherwise` for an unknown ring.
   uint64_t submitted(uint64_t ring, uint64_t otherwise) const;
   bool lost() const { return lost_; }
   bool has_races() const { return !races_.empty(); }

@@ -40,8 +40,10 @@ bool is_positive(const unsigned char* at, uint32_t size) {
   return value > 0 && !(value >> (8 * size - 1) & 1);
 }
 
-// What the first work-item touches right where arguments point to. Everything else depends on what the kernel computes.
+// Bytes that the first work-item accesses right where arguments point to. All other accesses depend on values that the kernel
+// computes.
 void add_launch(CommandUse& use, const LaunchPacket& packet) {
+  if (!packet.count) return;
   const Launch& launch = *packet.first();
   const KernelFacts& facts = launch.code->facts();
   use.name.kernel = kept_name(facts.name);

@@ -1,4 +1,4 @@
-// What a submitted command does, as far as its packet tells: the memory it touches, its waits and its signals.
+// The memory, the waits and the signals of a submitted command, read from its packet.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ bool waits_for(const Packet& packet, const Event& event) {
   return false;
 }
 
-// How a packet uses the event: "signals" or "waits for", or nullptr.
+// The packet's use of the event: "signals", "resets" or "waits for"; nullptr for none.
 const char* own_use(const Packet& packet, const Event& event) {
   if (packet.signal == &event) return "signals";
   if (packet.op == Op::Reset && static_cast<const ResetPacket&>(packet).event == &event) return "resets";
@@ -48,7 +48,7 @@ bool has_image(const Packet& packet, const Image& image) {
   return found;
 }
 
-// What `find` says of the first packet that it says something of.
+// The first text of `find` that is not empty, over all packets that are not done.
 template <class F>
 std::string first_use(Driver& driver, F&& find) {
   std::string found;

@@ -1,4 +1,4 @@
-// What commands that are not done yet do with an object.
+// Uses of an object by commands that are not done yet.
 #pragma once
 
 #include <string>

@@ -1,9 +1,11 @@
-// How check mode begins and ends: by ANYZERO_CHECK from the start of a process, or when the Python API says so.
+// Begin and end of check mode: by ANYZERO_CHECK from the start of a process, or by calls of the Python API.
 #include <cerrno>
+#include <cstdlib>
 
 #include "../abi/gen/tables.h"
 #include "../abi/gen/ze_api.h"
 #include "../check/finding.h"
+#include "made_objects.h"
 #include "other_threads.h"
 
 namespace anyzero {
@@ -13,7 +15,10 @@ namespace {
 // Loaders take the functions as soon as they have loaded the library.
 [[gnu::constructor]] void begin() {
   check_as_told();
-  if (checks.load()) trace_tables();
+  if (!checks.load()) return;
+  trace_tables();
+  // Behind the exit handlers of the program.
+  std::atexit(report_leaks_at_exit);
 }
 
 }  // namespace
@@ -29,7 +34,7 @@ ZE_APIEXPORT int zexCheckStart(uint32_t kinds, const char* path) {
 
 ZE_APIEXPORT void zexCheckStop() { stop_checks(); }
 
-// Who says which source line a call comes from; nullptr for nobody.
+// Sets the function that finds the source line of a call; nullptr for none.
 ZE_APIEXPORT void zexReadSourceLinesBy(SourceLineReader reader) { read_source_lines_by(reader); }
 
 }  // extern "C"

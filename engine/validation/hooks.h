@@ -1,4 +1,4 @@
-// What check mode does before and after calls of the API. `python -m codegen` finds these functions by their names: before_NAME has
+// Hooks of check mode before and after calls of the API. `python -m codegen` finds these functions by their names: before_NAME has
 // the parameters of the function and, where it returns a result, may refuse the call by it; after_NAME has the result in front.
 #pragma once
 
@@ -26,7 +26,7 @@ ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handl
                                                            uint32_t n, ze_event_handle_t* waits);
 ze_result_t before_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t list, const void* pointer, size_t size);
 
-// What a program has made, and where: made_objects.cpp
+// Objects of the program, with the places that made them: made_objects.cpp
 void after_zeMemAllocDevice(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t* desc, size_t size,
                             size_t alignment, ze_device_handle_t device, void** pointer);
 void after_zeMemAllocHost(ze_result_t result, ze_context_handle_t context, const ze_host_mem_alloc_desc_t* desc, size_t size,
@@ -87,7 +87,7 @@ ze_result_t before_zeFenceHostSynchronize(ze_fence_handle_t fence, uint64_t time
 ze_result_t before_zeCommandQueueSynchronize(ze_command_queue_handle_t queue, uint64_t timeout);
 ze_result_t before_zeCommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout);
 
-// What hardware or the specification does not allow: strictness.cpp
+// Calls that hardware or the specification do not allow: strictness.cpp
 void before_zeEventQueryStatus(ze_event_handle_t event);
 void before_zeEventHostSignal(ze_event_handle_t event);
 void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, uint64_t timeout);
@@ -96,7 +96,7 @@ void before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t lis
                                                     const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
                                                     ze_event_handle_t* waits);
 
-// What the host has seen, for the order of commands: races.cpp
+// Commands that the host has seen done, for the order of commands: races.cpp
 void after_zeEventQueryKernelTimestamp(ze_result_t result, ze_event_handle_t event, ze_kernel_timestamp_result_t* times);
 void after_zeFenceHostSynchronize(ze_result_t result, ze_fence_handle_t fence, uint64_t timeout);
 void after_zeFenceQueryStatus(ze_result_t result, ze_fence_handle_t fence);

@@ -1,38 +1,36 @@
 #include "known_memory.h"
 
-#include <memory>
+#include <pthread.h>
 
 namespace anyzero {
 
 namespace {
 
-// Calls while the thread ends look everything up.
-constinit thread_local bool thread_ends = false;
-
+// A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
 void make_recent_memories() {
-  struct Owner {
-    std::unique_ptr<KnownMemory[]> all{new KnownMemory[kRecentMemories]};
-    ~Owner() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    pthread_key_create(&made, [](void* memories) {
       recent_memories = nullptr;
-      thread_ends = true;
-    }
-  };
-  static thread_local Owner owner;
-  recent_memories = owner.all.get();
+      delete[] static_cast<KnownMemory*>(memories);
+    });
+    return made;
+  }();
+  recent_memories = new KnownMemory[kRecentMemories + 1];
+  pthread_setspecific(key, recent_memories);
 }
 
 }  // namespace
 
 const KnownMemory& look_memory_up(uintptr_t address) {
-  if (!recent_memories && !thread_ends) make_recent_memories();
-  static constinit thread_local KnownMemory unkept;
+  if (!recent_memories) make_recent_memories();
   KnownMemory found;
-  // Before the look: what changes meanwhile makes the entry old.
+  // Before the lookup: a change meanwhile makes the entry old.
   found.version = allocation_changes.load(std::memory_order_relaxed);
   const bool known = with_allocation(reinterpret_cast<const void*>(address), [&](const Allocation& allocation) {
     found.begin = allocation.base;
     found.size = allocation.size;
-    // What is mapped into one reservation is one piece of memory to a program.
+    // Mappings in one reservation are one piece of memory to a program.
     found.end = allocation.origin == Origin::Physical ? UINTPTR_MAX : allocation.base + allocation.size;
     found.context = allocation.context.get();
     found.host_reads = allocation.type != ZE_MEMORY_TYPE_DEVICE;
@@ -44,8 +42,8 @@ const KnownMemory& look_memory_up(uintptr_t address) {
     found.end = UINTPTR_MAX;
     found.host_reads = true;
   }
-  // Freed memory may become the program's own without a sign.
-  return (recent_memories && !found.freed ? recent_memory(address) : unkept) = found;
+  // Freed memory may become the program's own without a call: it goes to the last place, which no lookup reads.
+  return (found.freed ? recent_memories[kRecentMemories] : recent_memory(address)) = found;
 }
 
 }  // namespace anyzero

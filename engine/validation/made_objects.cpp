@@ -26,6 +26,7 @@ struct Made {
   std::string where;
   uint64_t place;
   bool managed;  // by the language of the program
+  bool library;  // made by a library
 };
 
 using Registry = std::map<uintptr_t, Made>;
@@ -38,7 +39,7 @@ Guarded<Registry>& registry() {
 void note(ze_result_t result, const void* context, const void* object, size_t size, std::string what) {
   if (result != ZE_RESULT_SUCCESS || !object) return;
   CallPlace place;
-  Made made{context, size, std::move(what), std::move(place.text), place.number, place.managed};
+  Made made{context, size, std::move(what), std::move(place.text), place.number, place.managed, place.library};
   (*registry().open())[reinterpret_cast<uintptr_t>(object)] = std::move(made);
 }
 
@@ -60,6 +61,24 @@ void forget(ze_result_t result, const void* object) {
   if (result == ZE_RESULT_SUCCESS) registry().open()->erase(reinterpret_cast<uintptr_t>(object));
 }
 
+// Takes out of the registry what belongs to a context that is going; what the program should have destroyed is reported.
+template <class F>
+void report_leaks(F&& is_going, const char* when) {
+  std::vector<Made> left;
+  {
+    auto all = registry().open();
+    for (auto at = all->begin(); at != all->end();) {
+      const bool going = is_going(at->second);
+      if (going) left.push_back(std::move(at->second));
+      at = going ? all->erase(at) : std::next(at);
+    }
+  }
+  if (!is_checked(kCheckMemory)) return;
+  for (const Made& made : left)
+    if (!made.managed && !seen(Rule::Leak, made.place))
+      report({Rule::Leak, made.place, made.what + " still exists " + when, "", "", "", "", "made by " + made.where});
+}
+
 }  // namespace
 
 std::string where_made(const void* object) {
@@ -73,21 +92,13 @@ std::string where_made(const void* object) {
 }
 
 void before_zeContextDestroy(ze_context_handle_t context) {
-  if (!checked<Context>(context)) return;
-  std::vector<Made> left;
-  {
-    auto all = registry().open();
-    for (auto at = all->begin(); at != all->end();) {
-      const bool own = at->second.context == context;
-      if (own) left.push_back(std::move(at->second));
-      at = own ? all->erase(at) : std::next(at);
-    }
-  }
-  if (!is_checked(kCheckMemory)) return;
-  for (Made& made : left)
-    if (!made.managed && !seen(Rule::Leak, made.place))
-      report({Rule::Leak, made.place, made.what + " still exists when its context is destroyed", "", "", "", "",
-              "made by " + made.where});
+  if (checked<Context>(context))
+    report_leaks([&](const Made& made) { return made.context == context; }, "when its context is destroyed");
+}
+
+void report_leaks_at_exit() {
+  // Libraries may keep what they have until then.
+  report_leaks([](const Made& made) { return !made.library; }, "when the process ends");
 }
 
 void after_zeMemAllocDevice(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t* desc, size_t size,

@@ -176,6 +176,9 @@ void report_races() {
   for (const Race& race : races) report_race(race);
 }
 
+// Commands of a lost queue will not run.
+bool has_ended(ze_result_t result) { return result == ZE_RESULT_SUCCESS || result == ZE_RESULT_ERROR_DEVICE_LOST; }
+
 void saw_ring(Ring& ring) {
   const uint64_t done = ring.completed().value.load(std::memory_order_acquire);
   with_order([&](Watch& watch) { watch.order.host_saw(ring.number(), done); });
@@ -254,7 +257,7 @@ void after_zeFenceQueryStatus(ze_result_t result, ze_fence_handle_t fence) { saw
 
 void after_zeCommandQueueSynchronize(ze_result_t result, ze_command_queue_handle_t handle, uint64_t) {
   auto* queue = checked<CommandQueue>(handle);
-  if (result != ZE_RESULT_SUCCESS || !queue || !is_checked(kCheckRaces)) return;
+  if (!has_ended(result) || !queue || !is_checked(kCheckRaces)) return;
   for (Ring* ring : queue->rings()) saw_ring(*ring);
 }
 
@@ -269,7 +272,7 @@ void after_zeDeviceSynchronize(ze_result_t result, ze_device_handle_t handle) {
 
 void after_zeCommandListHostSynchronize(ze_result_t result, ze_command_list_handle_t handle, uint64_t) {
   auto* list = checked<CommandList>(handle);
-  if (result == ZE_RESULT_SUCCESS && list && list->immediate() && is_checked(kCheckRaces)) saw_ring(*list->ring());
+  if (has_ended(result) && list && list->immediate() && is_checked(kCheckRaces)) saw_ring(*list->ring());
 }
 
 }  // namespace anyzero

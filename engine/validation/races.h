@@ -1,4 +1,4 @@
-// Races between commands: what calls tell about the order of commands, and the memory that they touch.
+// Races between commands: their order by the calls of the program, and the memory that they touch.
 #pragma once
 
 #include "../abi/gen/ze_api.h"

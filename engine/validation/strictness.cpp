@@ -1,4 +1,4 @@
-// What works here, and may not on hardware or by the specification.
+// Calls that work here, and may not on hardware or by the specification.
 #include <cstdio>
 #include <cstring>
 

@@ -9,7 +9,7 @@ namespace anyzero {
 
 namespace {
 
-// What loaders say; the numbers of the checks themselves may change.
+// The numbers that loaders pass; those of the checks themselves may change.
 enum LayerCheck : uint32_t { kLayerMemory = 1, kLayerSync = 2, kLayerStrict = 4 };
 
 }  // namespace

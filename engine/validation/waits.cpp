@@ -113,7 +113,7 @@ class Play {
     const auto found = queues_.find(what.queue);
     return found == queues_.end() || found->second.reached >= what.position;
   }
-  // What the next command of a queue waits for in vain.
+  // The wait that keeps the next command of a queue from running.
   const Waiting* blocker(const Queue& queue) {
     for (const Waiting& wait : queue.commands[queue.next].waits) {
       if (wait.over || (wait.event && signalled_.contains(wait.event))) continue;

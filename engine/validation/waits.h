@@ -12,7 +12,7 @@ class Driver;
 class Event;
 class Ring;
 
-// What the host waits for: an event or a fence, by its address; or a point of a queue.
+// The target of a wait of the host: an event or a fence, by its address; or a point of a queue.
 struct Awaiting {
   const void* object = nullptr;
   uint64_t queue = 0;

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from ctypes import byref, c_uint8, c_void_p
+from pathlib import Path
 
 import pytest
 
 from anyzero import ze
-from tests.abi.calls import ASYNCHRONOUS, INVALID_ARGUMENT, INVALID_SIZE, OK, SYNCHRONOUS, Calls, read
+from tests.abi.calls import ASYNCHRONOUS, INVALID_ARGUMENT, INVALID_SIZE, OK, SYNCHRONOUS, Calls, read, run_python
 from tests.checking.programs import checked, expect
 
 SIZE = 64
@@ -156,3 +158,20 @@ def test_clean_programs_have_no_findings(az: Calls) -> None:
         az.ok("zeCommandListDestroy", lst)
         az.ok("zeContextDestroy", context)
     assert list(map(str, found)) == []
+
+
+def test_what_exists_at_the_end_of_the_process_is_a_leak(tmp_path: Path) -> None:
+    program = f"""
+        az = Calls()
+        context = az.context()
+        az.ok("zeMemFree", context, az.memory(context, {SIZE}))
+        az.memory(context, 48)
+        other = az.context()
+        az.list(other)
+    """
+    run_python(program, ANYZERO_CHECK="memory", ANYZERO_CHECK_REPORT=str(tmp_path))
+    found = [json.loads(line) for path in tmp_path.iterdir() for line in path.read_text().splitlines()]
+    assert sorted((each["rule"], each["message"]) for each in found) == [
+        ("leak", "a command list still exists when the process ends"),
+        ("leak", "the host allocation of 48 bytes still exists when the process ends"),
+    ]

@@ -10,7 +10,7 @@ import pytest
 
 import anyzero
 from anyzero import ze
-from tests.abi.calls import ASYNCHRONOUS, FOREVER, SYNCHRONOUS, Calls, HostFunction, handles
+from tests.abi.calls import ASYNCHRONOUS, DEVICE_LOST, FOREVER, SYNCHRONOUS, Calls, HostFunction, handles
 from tests.checking.programs import Found, checked, expect
 
 SIZE = 64
@@ -246,6 +246,16 @@ def by_a_graph(az: Calls, two: Program) -> None:
     az.copy(two.one, two.third, two.other, SIZE)
 
 
+def by_the_loss_of_a_queue(az: Calls, two: Program) -> None:
+    other = az.context()
+    lost = az.immediate(other, mode=ASYNCHRONOUS)
+    az.call("zeCommandListAppendMemoryCopy", lost, 0x700000001000, two.memory, SIZE, None, 0, None)
+    az.error(DEVICE_LOST, "zeCommandListHostSynchronize", lost, FOREVER)
+    az.fill(two.one, two.memory, 1, SIZE)
+    az.ok("zeCommandListDestroy", lost)
+    az.ok("zeContextDestroy", other)
+
+
 def by_reading_only(az: Calls, two: Program) -> None:
     az.copy(two.one, two.other, two.memory, SIZE)
     az.copy(two.two, two.third, two.memory, SIZE)
@@ -293,6 +303,7 @@ def by_the_waits_of_an_execution(az: Calls, two: Program) -> None:
         by_lists_of_one_queue,
         by_the_device,
         by_a_graph,
+        by_the_loss_of_a_queue,
         by_reading_only,
         by_other_bytes,
         by_new_memory_at_the_same_address,
@@ -382,5 +393,15 @@ def test_kernels_in_order(launches: Launches) -> None:
             done = p.one.launch(raise_all.on(p.context), 16, (p.values, 16))
             read = p.two.launch(double.on(p.context), 16, (p.to, p.values), wait=[done])
             p.one.barrier(wait=[read])
+        p.finish()
+    clean(found)
+
+
+def test_a_launch_of_no_kernels(az: Calls, launches: Launches) -> None:
+    p = launches
+    kernel, number, counts = raise_all.on(p.context), p.values.pointer, p.to.pointer
+    with checked("races") as found:
+        name, many = "zeCommandListAppendLaunchMultipleKernelsIndirect", handles([c_void_p(kernel.handle)])
+        az.ok(name, p.one.handle, 0, many, number, counts, None, 0, None)
         p.finish()
     clean(found)

@@ -68,7 +68,7 @@ inline constexpr RuleText kRules[] = {
     {"use-after-free", CheckKind::Memory, "Memory may be used until it is freed.", "Free it after the last command that uses it, or wait for that command first."},
     {"double-free", CheckKind::Memory, "An allocation is freed once.", "Remove one of the calls, or set the pointer to null after the first."},
     {"command-out-of-bounds", CheckKind::Memory, "A command may touch only bytes inside of one allocation.", "Compare the size of the command with the size of the allocation."},
-    {"leak", CheckKind::Memory, "What a program makes in a context, it destroys before the context.", "Call zeMemFree or the object's destroy function before zeContextDestroy."},
+    {"leak", CheckKind::Memory, "What a program makes in a context, it destroys before the context and before it ends.", "Call zeMemFree or the destroy function of the object before zeContextDestroy."},
     {"wait-never-ends", CheckKind::Sync, "A wait ends only if some command or the host signals what it waits for.", "Submit the command that signals the event before the wait, or signal it from the host."},
     {"event-cycle", CheckKind::Sync, "Queues that wait for each other's events never go on.", "Signal the event in front of the wait, or remove one of the waits."},
     {"event-reset-in-use", CheckKind::Sync, "An event may be reset only when no command waits for it or is about to signal it.", "Wait for the commands first, or append the reset behind them."},

@@ -9,7 +9,7 @@ __all__ = ["KINDS", "RULES", "Rule"]
 
 
 class Rule(NamedTuple):
-    """What a report is about."""
+    """The rule that a report is about, and the fix."""
 
     name: str
     kind: str
@@ -86,8 +86,8 @@ RULES: Final = {
         Rule(
             "leak",
             "memory",
-            "What a program makes in a context, it destroys before the context.",
-            "Call zeMemFree or the object's destroy function before zeContextDestroy.",
+            "What a program makes in a context, it destroys before the context and before it ends.",
+            "Call zeMemFree or the destroy function of the object before zeContextDestroy.",
         ),
         Rule(
             "wait-never-ends",
