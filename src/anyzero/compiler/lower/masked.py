@@ -39,7 +39,7 @@ def masked_store(e: Emitter, value: Value, address: Value, mask: Value, alignmen
         return
     size, count = SIZES[value.type.element], value.type.lanes
     lanes = e.choices.target.register // size
-    if e.choices.mask == "i1" or count <= lanes or count % lanes or e.mask_op in e.memory_dependent:
+    if count <= lanes or count % lanes or not _often_whole(e):
         _store(e, value, address, mask, alignment)
         return
     held = e.held(mask)
@@ -47,6 +47,14 @@ def masked_store(e: Emitter, value: Value, address: Value, mask: Value, alignmen
         places = range(start, start + lanes)
         part = b.compare("slt", b.shuffle(held, None, places), 0)
         _store_register(e, b.shuffle(value, None, places), e.moved(address, start * size), part, size)
+
+
+def _often_whole(e: Emitter) -> bool:
+    """Are single registers worth a test? There is little to gain where the mask is that of the last vector of a row."""
+    op = e.mask_op
+    if e.choices.mask == "i1" or e.choices.options.one_version or op is None or op.name == "entry_mask":
+        return False
+    return op not in e.memory_dependent
 
 
 def _store_register(e: Emitter, value: Value, address: Value, mask: Value, alignment: int) -> None:
