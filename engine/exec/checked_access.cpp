@@ -234,7 +234,7 @@ static void check_indirect(const Launch& launch, uintptr_t address) {
 }
 
 void look_bounds_up(RunningWorker& worker, const uintptr_t* addresses, uint64_t count, uint64_t mask, uint64_t* found) {
-  // The kernel does not check residency, so nothing else uses these ranges.
+  // Without residency checks, nothing else uses these ranges, so found bounds are kept there.
   const bool keeps = !static_cast<const RunningLaunch*>(worker.launch)->reach;
   ReachedRanges& known = worker.reached;
   for (uint64_t lane = 0; lane < count; ++lane) {

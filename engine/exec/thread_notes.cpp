@@ -47,7 +47,7 @@ void ThreadNotes::make_local_arrays(AccessClass wanted, size_t granules) {
   for (unsigned i = which; i <= which + (wanted != AccessClass::Write); ++i)
     if (local_notes[i].size() < granules) local_notes[i].resize(granules);
   local_granules = granules;
-  // An array that is too short is of another launch: this one has noted nothing in it.
+  // An array that is too short belongs to a class without notes in this launch.
   for (unsigned i = 0; i < kAccessClasses; ++i)
     local_cells.of[i] = local_notes[i].size() < granules ? nullptr : local_notes[i].data();
 }
