@@ -43,6 +43,10 @@ uint64_t extent(const ImageView& image, unsigned i) {
   return i == 1 && !lines ? image.height : image.slices;
 }
 
+bool is_layer(const ImageView& image, unsigned i) {
+  return (image.type == ZE_IMAGE_TYPE_1DARRAY && i == 1) || (image.type == ZE_IMAGE_TYPE_2DARRAY && i == 2);
+}
+
 // A sampler with an address mode defines what lies outside.
 bool defined_outside(const Texels& texels) {
   if (!texels.reads()) return false;
@@ -54,6 +58,7 @@ bool defined_outside(const Texels& texels) {
 bool is_inside(const Texels& texels, unsigned lane) {
   const SamplerState* sampler = texels.sampler();
   for (unsigned i = 0; i < texels.site.components; ++i) {
+    if (sampler && is_layer(*texels.image(), i)) continue;  // a sampler clamps layers
     const uint64_t size = extent(*texels.image(), i);
     if (!texels.is(CheckFlag::kFloats)) {
       if (texels.bits(lane, i) >= size) return false;  // as are negative ones

@@ -178,7 +178,7 @@ class Ring {
   Cursor head_;
   uint64_t done_ = 0;
   // Commands whose work is done: stored before they signal, so that a thread that has seen an event finds its command here. They
-  // count in `completed_` a moment later: who waits for the ring finds its events signalled.
+  // count in `completed_` a moment later: a thread that waits for the ring finds its events signalled.
   std::atomic<uint64_t> ended_{0};
   // Inside an Execute packet: which program, and how far.
   uint64_t inside_ = 0;  // index of the program + 1; 0 when not inside

@@ -35,10 +35,9 @@ const CallSite* current_call_site() {
     HostPlace place;
     const CallSite* site = nullptr;
   };
-  constexpr size_t kRecent = 16;
-  // Behind a pointer: a library that is loaded late gets few bytes of every thread's static storage.
-  static thread_local const std::unique_ptr<Recent[]> recent(new Recent[kRecent]);
-  Recent& last = recent[(reinterpret_cast<uintptr_t>(host_place.caller) >> 3) % kRecent];
+  // Few: a library that is loaded late gets few bytes of every thread's static storage.
+  thread_local Recent recent[8];
+  Recent& last = recent[(reinterpret_cast<uintptr_t>(host_place.caller) >> 3) % std::size(recent)];
   if (!last.site || last.place.caller != host_place.caller || last.place.function != host_place.function)
     last = {host_place, kept()};
   return last.site;

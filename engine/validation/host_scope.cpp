@@ -16,6 +16,7 @@ namespace {
 struct Result {
   uintptr_t memory;
   const CallSite* written_by;
+  uint64_t session;  // of checks: between two of them, another event may get the address
 };
 
 // By event: memory that the host may read without a call.
@@ -38,7 +39,7 @@ bool lacks_host_scope(ze_event_handle_t handle) {
 void note_result(ze_event_handle_t event, const void* memory) {
   if (!lacks_host_scope(event) || !known_memory(memory).host_reads) return;
   const CallSite* site = current_call_site();
-  (*results().open())[event] = {reinterpret_cast<uintptr_t>(memory), site};
+  (*results().open())[event] = {reinterpret_cast<uintptr_t>(memory), site, check_sessions.load(std::memory_order_relaxed)};
 }
 
 void check_host_scope(ze_result_t result, ze_event_handle_t event) {
@@ -47,7 +48,7 @@ void check_host_scope(ze_result_t result, ze_event_handle_t event) {
   {
     auto all = results().open();
     const auto at = all->find(event);
-    if (at == all->end()) return;
+    if (at == all->end() || at->second.session != check_sessions.load(std::memory_order_relaxed)) return;
     found = at->second;
   }
   const uint64_t place = CallPlace().number;
