@@ -76,9 +76,9 @@ def _killing(quick: bool) -> tuple[dict[str, Any], list[str]]:
     from benchmarks.cluster import measures
 
     found = measures.killing(2000 if quick else 10_000, say)
-    text = [str(int(found[name])) for name in ("tasks", "killed", "wrong")]
+    text = [str(int(found[name])) for name in ("tasks", "killed", "repeated", "wrong")]
     return found, laid_out(
-        [["tasks", "workers killed", "wrong results", "seconds"], [*text, f"{found['seconds']:.0f}"]]
+        [["tasks", "workers killed", "tasks repeated", "wrong results", "seconds"], [*text, f"{found['seconds']:.0f}"]]
     )
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import random
 import signal
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any, Final, NamedTuple
 
 import dask.array as da
 import numpy as np
 import psutil
-from distributed import Client, LocalCluster, as_completed, wait
+from distributed import Client, LocalCluster, SchedulerPlugin, as_completed, wait
 
 import anyzero as az
 from benchmarks.cluster import work
@@ -91,6 +94,7 @@ def _cpu_seconds(processes: list[psutil.Process]) -> float:
 
 def speed_up(tasks: int, workers: list[int], rounds: int, say: Say) -> dict[str, dict[int, float]]:
     """Seconds of the same compute-bound work with so many single-threaded workers, best of rounds."""
+    turns = itertools.count(work.TURNS)
     found: dict[str, dict[int, float]] = {"tasks": {}, "az.cluster.map": {}, "az.cluster.run": {}}
     for count in workers:
         with (
@@ -101,12 +105,13 @@ def speed_up(tasks: int, workers: list[int], rounds: int, say: Say) -> dict[str,
             ) as cluster,
             Client(cluster) as client,
         ):
-            chunks = az.cluster.to_device(da.ones(tasks * work.CHUNK, np.float32, chunks=work.CHUNK)).persist()
+            chunks = az.cluster.to_device(da.ones(tasks * work.CHUNK, dtype=np.float32, chunks=work.CHUNK)).persist()
             wait(chunks)
             ways: dict[str, Callable[[], Any]] = {
                 "tasks": lambda client=client: client.gather(client.map(work.heavy_chunk, range(tasks), pure=False)),
-                "az.cluster.map": lambda chunks=chunks: wait(
-                    az.cluster.map(work.heavy, chunks, np.int32(work.TURNS)).persist()
+                # Another number each time: Dask would reuse the result of an equal task.
+                "az.cluster.map": lambda chunks=chunks: (
+                    az.cluster.map(work.heavy, chunks, next(turns)).sum().compute().item()
                 ),
                 "az.cluster.run": lambda: work.heavy_launch(tasks * work.CHUNK),
             }
@@ -123,44 +128,59 @@ def _seconds(way: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
+class Repeats(SchedulerPlugin):
+    """Counts tasks that were on a worker when it died, and run again."""
+
+    count = 0
+
+    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
+        self.count += (start, finish) == ("processing", "released")
+
+
 def killing(tasks: int, say: Say) -> dict[str, float]:
     """So many tasks while one of three workers is killed every second: how many were killed, how many results wrong."""
     with (
-        az.cluster.LocalZeroCluster(topology="cpu:tiles=3", environment={"ANYZERO_THREADS": "3"}) as cluster,
+        az.cluster.LocalZeroCluster(
+            topology="cpu:tiles=3", environment={"ANYZERO_THREADS": "3"}, dashboard_address=None
+        ) as cluster,
         Client(cluster, set_as_default=False) as client,
+        ThreadPoolExecutor(1) as beside,
     ):
         # The task is not to blame for the death of its worker.
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1000))
         client.gather(client.map(work.counted, range(20), pure=False))
+        repeats = Repeats()
+        cluster.scheduler.add_plugin(repeats)
         ended = threading.Event()
-        killed = 0
-
-        def kill() -> None:
-            nonlocal killed
-            choose = random.Random(1)
-            while not ended.wait(1.0):
-                known = set(cluster.scheduler.workers)
-                alive = [nanny.pid for nanny in cluster.workers.values() if nanny.worker_address in known]
-                # A worker takes longer than a second to start, so one is left to work.
-                if len(alive) > 1:
-                    os.kill(choose.choice(alive), signal.SIGKILL)
-                    killed += 1
-
-        thread = threading.Thread(target=kill)
+        kills: list[int] = []
         began = time.perf_counter()
-        thread.start()
+        killer = beside.submit(_kill_every_second, cluster, ended, kills)
+        results: list[tuple[int, int]] = []
         try:
-            results = []
             for first in range(0, tasks, 1000):
                 numbers = range(first, min(first + 1000, tasks))
                 results += client.gather(client.map(work.counted, numbers, pure=False))
-                say(f"killing: {len(results)} of {tasks} tasks, {killed} workers killed")
+                say(f"killing: {len(results)} of {tasks} tasks, {len(kills)} workers killed")
         finally:
             ended.set()
-            thread.join()
+        killer.result()
         seconds = time.perf_counter() - began
         wrong = sum(value != n + 1 for n, (value, _) in enumerate(results))
-        return {"tasks": len(results), "killed": killed, "wrong": wrong, "seconds": seconds}
+        counts = {"tasks": len(results), "killed": len(kills), "repeated": repeats.count, "wrong": wrong}
+        return {**counts, "seconds": seconds}
+
+
+def _kill_every_second(cluster: Any, ended: threading.Event, kills: list[int]) -> None:
+    choose = random.Random(1)
+    while not ended.wait(1.0):
+        known = set(cluster.scheduler.workers)
+        alive = [nanny.pid for nanny in list(cluster.workers.values()) if nanny.worker_address in known and nanny.pid]
+        # A worker takes longer than a second to start, so one is left to work.
+        if len(alive) > 1:
+            pid = choose.choice(alive)
+            with contextlib.suppress(ProcessLookupError):  # dead already, and its nanny does not know yet
+                os.kill(pid, signal.SIGKILL)
+                kills.append(pid)
 
 
 def streaming(limit: int, times: int, say: Say) -> dict[str, float]:
