@@ -56,6 +56,8 @@ def test_limits_follow_the_device() -> None:
     assert 0 < spilling["target"] == spilling["process_limit"] < spilling["ceiling"] < 1 << 28
     assert options["env"]["ANYZERO_DEVICE"] == "0"
     assert int(options["env"]["ANYZERO_KEPT_MEMORY"]) == 1 << 23
+    chosen = nanny_options(seat(), 1, environment={"ANYZERO_THREADS": "1", "ANYZERO_KEPT_MEMORY": "0"})["env"]
+    assert (chosen["ANYZERO_THREADS"], chosen["ANYZERO_KEPT_MEMORY"]) == ("1", "0")
     gpu = nanny_options(seat(backend="gpu", memory=1 << 28), 2, memory_limit="1GiB")["data"][1]
     assert gpu["target"] > gpu["device_limit"] == int(0.8 * (1 << 28))
     given = nanny_options(seat(), 1, memory_limit="100MB", device_memory_limit="10MB", resources={"licence": 2})

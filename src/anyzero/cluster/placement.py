@@ -172,7 +172,7 @@ def nanny_options(
         "nthreads": nthreads,
         "memory_limit": limit,
         "resources": {**seat.resources, **(resources or {})},
-        "env": {**(environment or {}), "ANYZERO_DEVICE": seat.selector, **_engine(seat, limit)},
+        "env": {**_engine(seat, limit), **(environment or {}), "ANYZERO_DEVICE": seat.selector},
         "data": (DeviceHostDisk, spilling),
         "plugins": [WorkerSetup(seat.processors)],
     }
