@@ -58,7 +58,7 @@ def _speed_up(quick: bool) -> tuple[dict[str, Any], list[str]]:
 
     cores = machine.cores()
     workers = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= cores]
-    found = measures.speed_up(8 * workers[-1] if quick else 24 * workers[-1], workers, 2 if quick else 4, say)
+    found = measures.speed_up(8 * workers[-1] if quick else 24 * workers[-1], workers, 2, say)
     lines = [["workers"]]
     for name in found:
         lines[0] += [name, "speed-up", "of linear"]

@@ -19,7 +19,7 @@ __all__ = [
 
 CHUNK: Final = 1 << 14
 """Work-items of a compute-bound task."""
-TURNS: Final = 40_000
+TURNS: Final = 100_000
 """Turns of the loop of each."""
 NOISE: Final = 1 << 20
 """Bytes of random numbers that large values repeat."""
