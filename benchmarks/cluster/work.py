@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 import anyzero as az
 
-__all__ = ["chunk_of", "counted", "heavy", "heavy_chunk", "small_launch", "small_numpy"]
+__all__ = [
+    *("CHUNK", "NOISE", "TURNS", "chunk_of", "counted", "expected_sum", "heavy", "heavy_chunk", "heavy_launch"),
+    *("most_memory", "small_launch", "small_numpy", "sum_of"),
+]
+
+CHUNK: Final = 1 << 14
+"""Work-items of a compute-bound task."""
+TURNS: Final = 100_000
+"""Turns of the loop of each."""
+NOISE: Final = 1 << 20
+"""Bytes of random numbers that large values repeat."""
 
 
 @az.kernel
@@ -20,10 +32,10 @@ def add_one(out: az.ptr[az.f32], x: az.ptr[az.f32]):  # type: ignore[no-untyped-
 
 
 @az.kernel
-def heavy(out: az.ptr[az.f32], x: az.ptr[az.f32]):  # type: ignore[no-untyped-def]
+def heavy(out: az.ptr[az.f32], x: az.ptr[az.f32], turns: az.i32):  # type: ignore[no-untyped-def]
     i = az.global_id(0)
     value = x[i]
-    for _ in range(20_000):
+    for _ in range(turns):
         value = value * 0.999 + 0.001
     out[i] = value
 
@@ -46,10 +58,15 @@ def small_launch(n: int) -> float:
 def heavy_chunk(n: int) -> float:
     """A task of some tens of milliseconds."""
     ctx = az.cluster.context()
-    x = ctx.full(1 << 15, n, np.float32)
+    x = ctx.full(CHUNK, n, np.float32)
     out = ctx.buffer(x.shape, np.float32)
-    heavy[x.size](out, x)
+    heavy[x.size](out, x, TURNS)
     return float(out[:1].copy_to()[0])
+
+
+def heavy_launch(size: int) -> None:
+    """The work of `size // CHUNK` such tasks in one launch, which the devices share."""
+    az.cluster.run(heavy, size, [np.zeros(size, np.float32), np.ones(size, np.float32), TURNS])
 
 
 def counted(n: int) -> tuple[int, int]:
@@ -57,7 +74,26 @@ def counted(n: int) -> tuple[int, int]:
     return int(small_launch(n % 1000)) + n // 1000 * 1000, os.getpid()
 
 
+@cache
+def _noise() -> npt.NDArray[np.uint8]:
+    return np.random.default_rng(7).integers(0, 256, NOISE, np.uint8)
+
+
 def chunk_of(seed: int, nbytes: int) -> az.Buffer:
     """Numbers that no compression makes smaller."""
-    random: npt.NDArray[Any] = np.random.default_rng(seed).integers(0, 255, nbytes, np.uint8)
-    return az.cluster.context().to_device(random)
+    return az.cluster.context().to_device(np.tile(_noise() + np.uint8(seed % 256), nbytes // NOISE))
+
+
+def sum_of(chunk: az.Buffer) -> int:
+    return int(chunk.sum(dtype=np.uint64).item())
+
+
+def expected_sum(seed: int, nbytes: int) -> int:
+    """What `sum_of` must return for `chunk_of`."""
+    return int((_noise() + np.uint8(seed % 256)).sum(dtype=np.uint64)) * (nbytes // NOISE)
+
+
+def most_memory() -> int:
+    """The most memory that this process has had, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))

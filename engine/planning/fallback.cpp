@@ -80,8 +80,8 @@ bool describe_by_file(const std::string& path, std::vector<unsigned char>* descr
 
 bool describe_without_python(std::vector<unsigned char>* description, std::string* reason) {
   for (const char* variable :
-       {"ANYZERO_DEVICES", "ANYZERO_PROFILE", "ANYZERO_THREADS", "ANYZERO_MEMORY", "ANYZERO_SPIN_US", "ANYZERO_INLINE_BYTES",
-        "ANYZERO_LOG", "ANYZERO_SLOW_WAIT", "ANYZERO_KERNEL_TIMEOUT", "ANYZERO_STRICT"})
+       {"ANYZERO_DEVICES", "ANYZERO_PROFILE", "ANYZERO_THREADS", "ANYZERO_MEMORY", "ANYZERO_KEPT_MEMORY", "ANYZERO_SPIN_US",
+        "ANYZERO_INLINE_BYTES", "ANYZERO_LOG", "ANYZERO_SLOW_WAIT", "ANYZERO_KERNEL_TIMEOUT", "ANYZERO_STRICT"})
     if (const char* value = std::getenv(variable); value && *value) {
       *reason = std::string(variable) + " cannot take effect: there is " + *reason;
       return false;

@@ -10,6 +10,7 @@ struct Settings {
   uint64_t threads = 1;            // workers, the waiting thread included
   uint64_t spin_ns = 20'000;       // how long a wait polls before it sleeps
   uint64_t inline_bytes = 16'384;  // the largest copy done on the caller's own thread
+  uint64_t kept_bytes = 1 << 28;   // freed memory that stays mapped for the next allocations
   uint64_t kernel_timeout_ms = 0;  // how long a kernel may run; 0 for no limit
   uint64_t strict = 0;             // 1: refuse calls that the specification forbids, though hardware drivers tolerate them
   uint64_t log_level = 1;          // 0 nothing, 1 errors, 2 warnings

@@ -268,6 +268,15 @@ class Config:
         accepts="a size: `4G`, `512M`, `65536`",
         meaning="Memory that each device reports and may allocate; beyond it allocations return OUT_OF_DEVICE_MEMORY.",
     )
+    kept_memory: int = _variable(
+        "ANYZERO_KEPT_MEMORY",
+        parse_size,
+        default=256 << 20,
+        shown="`256M`",
+        accepts="a size, `0` for none",
+        meaning="Freed memory that the driver keeps for the next allocations, in blocks over 1 MiB. What is beyond it "
+        "returns to the system at once.",
+    )
     spin_us: int = _variable(
         "ANYZERO_SPIN_US",
         _whole(0, MAX_SPIN_US),

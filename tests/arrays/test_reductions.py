@@ -111,6 +111,17 @@ def test_scans_are_numpys(n: int, dtype: str, exclusive: bool) -> None:
     np.testing.assert_array_equal(az.scan(on_device(a), exclusive=exclusive).copy_to(), wanted)
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_sums_along_an_axis_are_numpys(axis: int) -> None:
+    a = array_of((3, 4, 5), "i4")
+    for taken in (a, a[:0], a[:, ::2]):
+        found = np.cumsum(on_device(taken), axis=axis)
+        assert found.dtype == np.int64
+        np.testing.assert_array_equal(found.copy_to(), np.cumsum(taken, axis=axis))
+    with pytest.raises(az.InvalidArgument, match="axis"):
+        on_device(a).cumsum(3)
+
+
 def test_scans_of_other_combinations() -> None:
     a = array_of(3000, "i4")
     np.testing.assert_array_equal(az.scan(on_device(a), "max(a, b)", neutral=-1000).copy_to(), np.maximum.accumulate(a))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,17 @@ def die_once(marker: str, value: float) -> float:
         return value
     os.kill(os.getpid(), signal.SIGKILL)
     return value
+
+
+def filled(n: int, nbytes: int) -> az.Buffer:
+    return az.cluster.context().full(nbytes, n, np.uint8)
+
+
+def ends(x: az.Buffer) -> tuple[int, int]:
+    return int(x[:1].copy_to()[0]), int(x[-1:].copy_to()[0])
+
+
+def most_memory() -> tuple[int, int]:
+    """Number and largest memory so far of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return os.getpid(), next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))

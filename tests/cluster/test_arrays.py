@@ -41,6 +41,11 @@ FUNCTIONS: dict[str, Any] = {
     "rechunk": lambda x: x.rechunk((5, 12)) if isinstance(x, da.Array) else x,
     "reshape": lambda x: x.reshape(120),
     "mask": lambda x: x[x > 0.5],
+    "cumsum of rows": lambda x: da.cumsum(x, axis=1) if isinstance(x, da.Array) else np.cumsum(x, axis=1),
+    "cumsum of columns": lambda x: da.cumsum(x, axis=0) if isinstance(x, da.Array) else np.cumsum(x, axis=0),
+    "cumsum": lambda x: (
+        da.cumsum(x.reshape(120), axis=0) if isinstance(x, da.Array) else np.cumsum(x.reshape(120), axis=0)
+    ),
     "astype": lambda x: x.astype(np.float64),
 }
 

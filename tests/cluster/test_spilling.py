@@ -6,11 +6,15 @@ import errno
 from pathlib import Path
 from typing import Any
 
+import distributed
 import numpy as np
 import pytest
 
 import anyzero as az
+from anyzero.cluster import spilling
 from anyzero.cluster.spilling import DeviceHostDisk, SpillError, device_bytes
+from tests.cluster import tasks
+from tests.patience import PATIENCE
 
 SIZE = 1 << 16
 
@@ -109,3 +113,55 @@ def test_dasks_limit_of_the_disk_holds(tmp_path: Path) -> None:
     data = mapping(tmp_path, max_spill=2000)
     with pytest.raises(SpillError):
         fill(data, [])
+
+
+def test_memory_that_is_the_machines_is_not_copied_within_it(tmp_path: Path) -> None:
+    data = mapping(tmp_path, device_limit=None)
+    for number in range(12):
+        data[number] = value(number)
+        assert data.host.fast.total_weight <= 4 * SIZE
+    assert not data.device
+    assert isinstance(data.host.fast[11], az.Buffer)  # no copy on the host instead
+    assert len(data.disk) == 8
+    assert (data[3].copy_to() == 3).all()
+
+
+def test_large_values_keep_the_process_below_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def process_memory() -> int:
+        """What an empty process has, and its values."""
+        asked.append(len(data.host.fast))
+        return 100 + sum(map(len, data.host.fast.values()))
+
+    monkeypatch.setattr(spilling, "process_memory", process_memory)
+    monkeypatch.setattr(spilling, "LARGE", SIZE)
+    data = mapping(tmp_path, target=1 << 30, process_limit=2 * SIZE + 100)
+    data["small"] = np.zeros(10, np.uint8)
+    assert not asked
+    for number in range(6):
+        data[number] = np.full(SIZE, number, np.uint8)
+        assert len(data.host.fast) <= 3
+    assert (data[0] == 0).all()
+    assert list(data.host.fast) == [5, 0]  # what has just come stays
+    data.process_limit = 0
+    assert (data[1] == 1).all()
+    assert list(data.host.fast) == [1]
+
+
+def test_several_times_the_limit_streams_through_a_worker(tmp_path: Path) -> None:
+    # Freed memory that the driver kept, and a process that is larger than its values, paused or ended the worker.
+    limit, size = 1 << 28, 1 << 24
+    with (
+        az.cluster.LocalZeroCluster(
+            topology="cpu", memory_limit=limit, dashboard_address=None, local_directory=str(tmp_path)
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        ((pid, _),) = client.run(tasks.most_memory).values()
+        values = client.map(tasks.filled, range(40), nbytes=size, pure=False)
+        found = [each.result(PATIENCE) for each in client.map(tasks.ends, values, pure=False)]
+        assert found == [(n, n) for n in range(40)]
+        ((after, most),) = client.run(tasks.most_memory).values()
+    assert after == pid
+    assert most < 0.95 * limit

@@ -52,11 +52,17 @@ def test_limits_follow_the_device() -> None:
     options = nanny_options(seat(memory=1 << 28), 2)
     assert options["memory_limit"] == 1 << 28
     spilling = options["data"][1]
-    assert 0 < spilling["device_limit"] + spilling["target"] < spilling["ceiling"] < 1 << 28
+    assert spilling["device_limit"] is None  # the CPU has no memory of its own
+    assert 0 < spilling["target"] == spilling["process_limit"] < spilling["ceiling"] < 1 << 28
     assert options["env"]["ANYZERO_DEVICE"] == "0"
+    assert int(options["env"]["ANYZERO_KEPT_MEMORY"]) == 1 << 23
+    chosen = nanny_options(seat(), 1, environment={"ANYZERO_THREADS": "1", "ANYZERO_KEPT_MEMORY": "0"})["env"]
+    assert (chosen["ANYZERO_THREADS"], chosen["ANYZERO_KEPT_MEMORY"]) == ("1", "0")
+    gpu = nanny_options(seat(backend="gpu", memory=1 << 28), 2, memory_limit="1GiB")["data"][1]
+    assert gpu["target"] > gpu["device_limit"] == int(0.8 * (1 << 28))
     given = nanny_options(seat(), 1, memory_limit="100MB", device_memory_limit="10MB", resources={"licence": 2})
     assert given["memory_limit"] == 100_000_000
-    assert given["data"][1]["device_limit"] == 10_000_000
+    assert given["data"][1]["target"] == 10_000_000
     assert given["resources"] == {"device": 1, "cpu": 1, "device-memory": 1 << 30, "licence": 2}
 
 

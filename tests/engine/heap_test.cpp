@@ -19,6 +19,7 @@
 
 #include "backends/cpu/mapping.h"
 #include "exec/trap.h"
+#include "system/settings.h"
 
 using namespace anyzero;
 using Block = Backend::Block;
@@ -121,6 +122,19 @@ void test_random() {
   for (std::thread& thread : threads) thread.join();
   // Every shard may keep an empty chunk and what slabs it has; freed mappings are kept up to a limit.
   assert(Heap::mapped_bytes() <= 8 * 2 * Heap::kChunk + (size_t{256} << 20));
+}
+
+void test_kept_limit() {
+  constexpr size_t kLarge = size_t{9} << 20;  // of no use to the blocks of the other tests
+  const uint64_t usual = settings.kept_bytes;
+  for (uint64_t limit : {uint64_t{0}, uint64_t{2 * kLarge}}) {
+    settings.kept_bytes = limit;
+    Block blocks[4];
+    for (Block& block : blocks) assert(Heap::allocate(kLarge, 64, &block));
+    for (Block& block : blocks) Heap::free(block);
+    assert(kept_bytes() == limit);
+  }
+  settings.kept_bytes = usual;
 }
 
 void test_reuse() {
@@ -283,6 +297,7 @@ void test_fork() {
 }  // namespace
 
 int main() {
+  test_kept_limit();  // first: nothing is kept yet
   test_limits();
   test_reuse();
   test_random();

@@ -177,6 +177,7 @@ def test_numbers_are_obeyed_or_refused(variable: str) -> None:
 LARGEST = {
     "ANYZERO_MEMORY": "8388607T",
     "ANYZERO_INLINE_BYTES": "8388607T",
+    "ANYZERO_KEPT_MEMORY": "8388607T",
     "ANYZERO_CACHE_SIZE": "8388607T",
     "ANYZERO_NPU_CACHE_SIZE": "8388607T",
     "ANYZERO_KERNEL_TIMEOUT": "1000000",

@@ -23,6 +23,7 @@ def test_an_empty_environment_gives_the_defaults() -> None:
     assert settings.profile == "default"
     assert settings.threads == len(os.sched_getaffinity(0))
     assert settings.memory is None
+    assert settings.kept_memory == 256 << 20
     assert (settings.spin_us, settings.inline_bytes) == (20, 16384)
     assert (settings.description, settings.loader, settings.log) == (None, "ours", "error")
     assert (settings.cache, settings.cache_dir, settings.cache_size) == (True, None, 1 << 30)
@@ -47,6 +48,7 @@ def test_every_variable_is_read() -> None:
             "ANYZERO_PROFILE": "intel-gpu",
             "ANYZERO_THREADS": "3",
             "ANYZERO_MEMORY": "4G",
+            "ANYZERO_KEPT_MEMORY": "0",
             "ANYZERO_SPIN_US": "0",
             "ANYZERO_INLINE_BYTES": "64K",
             "ANYZERO_DESCRIPTION": "/some/file",
@@ -72,6 +74,7 @@ def test_every_variable_is_read() -> None:
         profile="intel-gpu",
         threads=3,
         memory=4 << 30,
+        kept_memory=0,
         spin_us=0,
         inline_bytes=64 << 10,
         description="/some/file",

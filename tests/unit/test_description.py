@@ -42,11 +42,12 @@ def test_the_description_of_this_machine_can_be_read_back(monkeypatch: pytest.Mo
 
 
 def test_settings_carry_the_variables_that_tune_execution() -> None:
-    seen = read(threads=3, spin_us=50, inline_bytes=4096, log="off", kernel_timeout=2.5)
+    seen = read(threads=3, spin_us=50, inline_bytes=4096, kept_memory=1 << 20, log="off", kernel_timeout=2.5)
     assert seen.settings == {
         "threads": 3,
         "spin_ns": 50_000,
         "inline_bytes": 4096,
+        "kept_bytes": 1 << 20,
         "log_level": 0,
         "slow_wait_ms": 5000,
         "kernel_timeout_ms": 2500,

@@ -17,13 +17,13 @@
 #include "../../system/clock.h"
 #include "../../system/memory_file.h"
 #include "../../system/mutex.h"
+#include "../../system/settings.h"
 #include "../../system/thread.h"
 
 namespace anyzero {
 
 namespace {
 
-constexpr size_t kKeptBytes = size_t{256} << 20;
 constexpr size_t kKeptBlocks = 32;
 constexpr size_t kGuard = kPage;
 constexpr size_t kLargest = size_t{1} << 46;
@@ -175,7 +175,7 @@ bool map_block(size_t size, size_t alignment, Backend::Block* block) {
 
 void unmap_block(const Backend::Block& block) {
   // Other processes may map a file and keep it alive; it must never serve a second allocation.
-  if (block.fd >= 0 || block.capacity > kKeptBytes) {
+  if (block.fd >= 0 || block.capacity > settings.kept_bytes) {
     unmap_aligned(block.base, block.capacity);
     if (block.fd >= 0) close(block.fd);
     return;
@@ -184,7 +184,7 @@ void unmap_block(const Backend::Block& block) {
   for (;;) {
     {
       std::lock_guard lock(k.mutex);
-      if (k.count < kKeptBlocks && k.bytes + block.capacity <= kKeptBytes) {
+      if (k.count < kKeptBlocks && k.bytes + block.capacity <= settings.kept_bytes) {
         k.entries[k.count++] = {block.base, block.capacity};
         k.bytes += block.capacity;
         return;

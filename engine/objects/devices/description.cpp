@@ -34,6 +34,7 @@ bool Description::read_settings(uint32_t count) {
     if (name == "threads") settings.threads = record.value;
     if (name == "spin_ns") settings.spin_ns = record.value;
     if (name == "inline_bytes") settings.inline_bytes = record.value;
+    if (name == "kept_bytes") settings.kept_bytes = record.value;
     if (name == "kernel_timeout_ms") settings.kernel_timeout_ms = record.value;
     if (name == "strict") settings.strict = record.value;
     if (name == "slow_wait_ms") settings.slow_wait_ms = record.value;

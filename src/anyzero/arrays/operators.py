@@ -225,9 +225,12 @@ def dot(a: Buffer, b: Any) -> Buffer:
     return reductions.reduced("sum", expression.operation("multiply", (node_of(a), second)), None, None, keepdims=False)
 
 
-def cumsum(buffer: Buffer, dtype: npt.DTypeLike | None) -> Buffer:
+def cumsum(buffer: Buffer, axis: int | None, dtype: npt.DTypeLike | None) -> Buffer:
     """The sums up to each element."""
-    from anyzero.arrays.scan import scan
+    from anyzero.arrays.scan import scan, sums_along
 
     wanted = reductions.sum_type(buffer.dtype) if dtype is None else np.dtype(dtype)
-    return scan(buffer, dtype=wanted)
+    if axis is None:
+        return scan(buffer, dtype=wanted)
+    (at,) = reductions.axes_of(axis, buffer.ndim)
+    return scan(buffer, dtype=wanted) if buffer.ndim == 1 else sums_along(buffer, at, wanted)

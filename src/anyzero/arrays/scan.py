@@ -17,7 +17,7 @@ from anyzero.arrays.view import View, array_of
 from anyzero.language.errors import KernelError
 from anyzero.language.kernel import Kernel
 
-__all__ = ["scan"]
+__all__ = ["scan", "sums_along"]
 
 BLOCK: Final = 1 << 10
 """Elements that one work-item walks."""
@@ -56,6 +56,20 @@ def scan(
     except KernelError as error:
         raise place_within(error, (combine,), "az.scan") from None
     return out
+
+
+def sums_along(x: Buffer, axis: int, dtype: np.dtype[Any]) -> Buffer:
+    """The sums up to each element along an axis: a work-item walks each row."""
+    array: Any = x  # of numpy's functions, whose types know no buffers
+    rows: Buffer = np.moveaxis(array, axis, -1).copy()
+    out: Any = x.context.buffer(rows.shape, dtype, device=x.device)
+    if out.size:
+        length = rows.shape[-1]
+        _, walk = _compiled(x.dtype, dtype, "a + b")
+        nothing = x.context.full(out.size // length, 0, dtype, device=x.device)
+        walk[nothing.size](out, rows, nothing, out.size, length, False)
+    found: Buffer = np.moveaxis(out, -1, axis)
+    return found
 
 
 def _scanned(x: Buffer, out: Buffer, combine: str, neutral: Any, *, exclusive: bool) -> None:

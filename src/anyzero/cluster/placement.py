@@ -24,6 +24,9 @@ __all__ = ["Seat", "nanny_options", "seats"]
 DEVICE_SHARE: Final = 0.8
 """The part of a device's memory that values may fill before they go to the host; kernels need some, too."""
 
+KEPT_SHARE: Final = 32
+"""The driver of a worker keeps freed memory for its next allocations up to this part of the worker's limit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seat:
@@ -148,37 +151,41 @@ def nanny_options(
 ) -> dict[str, Any]:
     """The options of the `distributed.Nanny` of one of `count` workers on this machine."""
     share = MEMORY_LIMIT // max(count, 1)
+    # CPUs and NPUs have the memory of the machine, all of them together.
+    own_memory = seat.backend not in ("cpu", "npu")
     if memory_limit in (None, "auto"):
-        # The CPU's devices have the memory of the machine, all of them together.
-        limit = min(seat.memory, share) if seat.backend in ("cpu", "npu") else share
+        limit = share if own_memory else min(seat.memory, share)
     else:
         limit = parse_bytes(memory_limit) or share
-    device_limit = parse_bytes(device_memory_limit) if device_memory_limit else 0
-    if not device_limit:
-        bound = min(seat.memory, limit) if seat.backend in ("cpu", "npu") else seat.memory
-        device_limit = int(bound * DEVICE_SHARE / (2 if seat.backend in ("cpu", "npu") else 1))
-    target = dask.config.get("distributed.worker.memory.target") or 1.0
+    device_limit = parse_bytes(device_memory_limit) if device_memory_limit else int(seat.memory * DEVICE_SHARE)
+    target = int(limit * (dask.config.get("distributed.worker.memory.target") or 1.0))
     pause = dask.config.get("distributed.worker.memory.pause") or 1.0
     most = dask.config.get("distributed.worker.memory.max-spill")
     spilling = {
-        "device_limit": device_limit,
-        # Values on the CPU's devices are in the memory of the worker, too.
-        "target": max(int(limit * target) - (device_limit if seat.backend in ("cpu", "npu") else 0), limit // 10),
+        "device_limit": device_limit if own_memory else None,
+        "target": target if own_memory else min(target, device_limit),
         "ceiling": int(limit * pause),
+        "process_limit": target,
         "max_spill": parse_bytes(most) if most else False,
     }
     return {
         "nthreads": nthreads,
         "memory_limit": limit,
         "resources": {**seat.resources, **(resources or {})},
-        "env": {**(environment or {}), "ANYZERO_DEVICE": seat.selector, **_threads(seat)},
+        "env": {**_engine(seat, limit), **(environment or {}), "ANYZERO_DEVICE": seat.selector},
         "data": (DeviceHostDisk, spilling),
         "plugins": [WorkerSetup(seat.processors)],
     }
 
 
-def _threads(seat: Seat) -> dict[str, str]:
-    """The worker sees fewer processors than this process; its devices are to have as many threads as here."""
-    if seat.backend != "cpu" or "ANYZERO_THREADS" in os.environ:
+def _engine(seat: Seat, limit: int) -> dict[str, str]:
+    """Variables of the driver in a worker on the CPU; those of this process are the worker's, too."""
+    if seat.backend != "cpu":
         return {}
-    return {"ANYZERO_THREADS": str(len(os.sched_getaffinity(0)))}
+    made = {
+        # The worker sees fewer processors than this process; its devices are to have as many threads as here.
+        "ANYZERO_THREADS": len(os.sched_getaffinity(0)),
+        # Dask counts the memory of the process: freed memory that the driver keeps would pause the worker.
+        "ANYZERO_KEPT_MEMORY": min(limit // KEPT_SHARE, 256 << 20),
+    }
+    return {name: str(value) for name, value in made.items() if name not in os.environ}

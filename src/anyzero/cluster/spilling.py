@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 from collections import OrderedDict
 from collections.abc import Iterator, MutableMapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from dask.sizeof import sizeof
@@ -16,6 +17,15 @@ from distributed.spill import SpillBuffer
 import anyzero as az
 
 __all__ = ["DeviceHostDisk", "OnHost", "SpillError", "device_bytes"]
+
+
+LARGE: Final = 1 << 20
+"""Bytes of a value that is worth a look at the memory of the process."""
+
+
+def process_memory() -> int:
+    """Bytes of memory that this process has now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 class SpillError(az.OutOfHostMemory):
@@ -66,21 +76,28 @@ sizeof.register(OnHost)(lambda value: value.nbytes)
 class DeviceHostDisk(MutableMapping[Any, Any]):
     """The values of a worker. The least recently used go from the device to the host, and from there to disk.
 
-    Values without buffers begin on the host. `device_limit` bounds what is on the device, `target` what is in memory on
-    the host, where Dask's own spilling begins. Where that fails (the disk is full) and the values in memory exceed
-    `ceiling`, a new value is refused with `SpillError`, so that its task fails instead of the worker.
+    `device_limit` bounds the values on the device; None means that the device has no memory of its own, so that a copy
+    on the host would save nothing, and values go straight to disk. Values without buffers begin on the host. `target`
+    bounds the values in host memory, where Dask's own spilling begins. If that fails (the disk is full) and the values
+    in memory exceed `ceiling`, a new value is refused with `SpillError`, so that its task fails instead of the worker.
+
+    `process_limit` bounds the memory of the whole process, of which values are only a part: whenever a large value
+    arrives or returns, others go to disk until the process is below it. Dask's own monitor does the same by the clock,
+    ten times a second; on a busy machine its nanny may kill the worker first, and all values are lost.
     """
 
     def __init__(
         self,
         worker_local_directory: str,
-        device_limit: int,
+        device_limit: int | None,
         target: int,
         ceiling: int,
         max_spill: int | bool = False,
+        process_limit: int | None = None,
     ) -> None:
         self.device_limit = device_limit
         self.ceiling = ceiling
+        self.process_limit = process_limit
         self.device: OrderedDict[Any, Any] = OrderedDict()
         self.device_total = 0
         self._sizes: dict[Any, int] = {}
@@ -91,10 +108,10 @@ class DeviceHostDisk(MutableMapping[Any, Any]):
     def __setitem__(self, key: Any, value: Any) -> None:
         if key in self:
             del self[key]
-        size = device_bytes(value)
+        size = 0 if self.device_limit is None else device_bytes(value)
         if not size:
             self._keep_on_host(key, value)
-        elif size > self.device_limit:
+        elif size > (self.device_limit or 0):
             self._keep_on_host(key, _moved(value))
         else:
             self._keep_on_device(key, value, size)
@@ -104,11 +121,12 @@ class DeviceHostDisk(MutableMapping[Any, Any]):
             self.device.move_to_end(key)
             return self.device[key]
         value = self.host[key]
+        self._spill_for(key)
         if not isinstance(value, OnHost):
             return value
         found = value.restored()
         size = device_bytes(found)
-        if size <= self.device_limit:
+        if self.device_limit and size <= self.device_limit:
             del self.host[key]
             self._keep_on_device(key, found, size)
         return found
@@ -135,7 +153,7 @@ class DeviceHostDisk(MutableMapping[Any, Any]):
         self.device_total -= self._sizes.pop(key)
 
     def _keep_on_device(self, key: Any, value: Any, size: int) -> None:
-        while self.device and self.device_total + size > self.device_limit:
+        while self.device and self.device_total + size > (self.device_limit or 0):
             self._to_host()
         self.device[key] = value
         self._sizes[key] = size
@@ -160,6 +178,14 @@ class DeviceHostDisk(MutableMapping[Any, Any]):
                 remedy="Free space in its local directory, name another one (--local-directory), raise the memory "
                 "limit or Dask's setting distributed.worker.memory.max-spill, or add workers.",
             )
+        self._spill_for(key)
+
+    def _spill_for(self, key: Any) -> None:
+        """Bring the process below its limit after a large value has come; the value itself stays in memory."""
+        if self.process_limit is None or self.host.fast.weights.get(key, 0) < LARGE:
+            return
+        while len(self.host.fast) > 1 and process_memory() > self.process_limit and self.host.evict() != -1:
+            pass
 
     # What Dask's memory monitor uses
 

@@ -241,11 +241,11 @@ class Arithmetic:
         found: Buffer = _layer().dot(self, other)
         return found
 
-    def cumsum(self, dtype: npt.DTypeLike | None = None) -> Buffer:
-        """The sums up to each element, in order; integers add up as 64 bits unless `dtype` says otherwise.
+    def cumsum(self, axis: int | None = None, dtype: npt.DTypeLike | None = None, out: None = None) -> Buffer:
+        """The sums up to each element, in order or along an axis; integers add up as 64 bits without `dtype`.
 
         >>> az.device().context().to_device([1, 2, 3]).cumsum().copy_to()
         array([1, 3, 6])
         """
-        found: Buffer = _layer().cumsum(self, dtype)
+        found: Buffer = _layer().cumsum(self, axis, dtype)
         return found

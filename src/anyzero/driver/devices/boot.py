@@ -62,6 +62,7 @@ def compose(settings: Config, host: Machine, openvino: OpenVINO | None = None) -
             "threads": max(shape.threads or settings.threads for shape in shapes),
             "spin_ns": settings.spin_us * 1000,
             "inline_bytes": settings.inline_bytes,
+            "kept_bytes": settings.kept_memory,
             "log_level": LOG_LEVELS.index(settings.log),
             "slow_wait_ms": math.ceil(settings.slow_wait * 1000),
             # Rounded up: a limit below a millisecond is still a limit.
