@@ -9,18 +9,18 @@ namespace anyzero::loader {
 
 namespace {
 
-// The function in an object's tables, or the reason why there is none.
+// The function in an object's tables, or the reason why it is missing.
 template <class F, auto Block, auto Table, auto Slot, uint32_t Since>
 F find(const void* handle, ze_result_t* why) {
   const auto address = reinterpret_cast<uintptr_t>(handle);
-  // No object is in the first page or misaligned: this catches small numbers and error codes in place of a handle.
+  // No object is in the first page or misaligned: this catches small numbers and error codes passed as a handle.
   if (address < 4096 || address % alignof(ze_handle_t) != 0) {
     *why = ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     return nullptr;
   }
   *why = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
   const auto* tables = static_cast<const ze_handle_t*>(handle)->*Block;
-  // A driver older than the function has tables that end before it.
+  // If the driver is older than the function, its tables end before it.
   if (!tables || !tables->isValidFlag || static_cast<uint32_t>(tables->version) < Since) return nullptr;
   const auto* table = tables->*Table;
   return table ? table->*Slot : nullptr;
@@ -71,7 +71,7 @@ ze_result_t zesDriverGet(uint32_t* count, zes_driver_handle_t* drivers) try {
   return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 }
 
-// The runtime API is about one driver, the first.
+// The runtime API uses one driver, the first.
 const Functions& runtime() { return Libraries::all().first().functions(); }
 
 ze_result_t zerGetLastErrorDescription(const char** text) { return runtime().zerGetLastErrorDescription(text); }
@@ -82,7 +82,7 @@ ze_device_handle_t zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
 
 ze_context_handle_t zerGetDefaultContext() { return runtime().zerGetDefaultContext(); }
 
-// An identifier of another driver would name another device here.
+// An identifier from another driver would name a different device here.
 uint32_t zerTranslateDeviceHandleToIdentifier(ze_device_handle_t device) {
   ze_result_t why;
   auto* translate = find<decltype(&::zerTranslateDeviceHandleToIdentifier), &ze_handle_t::pRuntime, &zer_dditable_driver_t::Global,

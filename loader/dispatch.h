@@ -48,7 +48,7 @@ extern const Functions by_handle;
 // The table without layers.
 [[gnu::visibility("hidden")]] extern std::atomic<const Functions*> beneath;
 
-// Dispatches calls there from now on, through the active layer.
+// Dispatches calls to these functions from now on, through the active layer.
 void direct_calls_to(const Functions* functions);
 // A layer is active while its count is positive: each switch on needs a switch off.
 void switch_on(const Functions* layer);

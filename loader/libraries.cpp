@@ -21,8 +21,8 @@ constexpr const char* kDriver = "libze_anyzero.so.1";
 std::recursive_timed_mutex loading;
 std::atomic<const Libraries*> loaded{nullptr};
 
-// A child in which a library is half loaded cannot recover, so a fork waits until loading is done. With a timeout: a glibc older
-// than 2.36 blocks the registration of fork handlers meanwhile, and the library that is being loaded may need one.
+// A child cannot recover from a half-loaded library, so a fork waits until loading is done. With a timeout: a glibc older than 2.36
+// blocks the registration of fork handlers meanwhile, and the library that is being loaded may need one.
 constexpr std::chrono::seconds kLongestLoad{1};
 thread_local bool held_for_fork = false;
 

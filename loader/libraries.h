@@ -12,7 +12,7 @@ namespace anyzero::loader {
 // because that may need a lock that another caller holds: the GIL, in a Python program.
 class Libraries {
  public:
-  // Loads them on first use; nullptr if there is none, and later calls try again.
+  // Loads the libraries on first use; nullptr if there is none, and later calls try again.
   static const Libraries* load();
   // The loaded libraries; only for calls that come after initialization.
   static const Libraries& all();
@@ -29,13 +29,13 @@ class Libraries {
  private:
   explicit Libraries(std::vector<Library*> members) : members_(std::move(members)) {}
 
-  // Success if one of them succeeds; otherwise the failure of the first.
+  // Success if one library succeeds; otherwise the failure of the first.
   template <class Init>
   ze_result_t any(Init init) const;
   template <class List>
   ze_result_t join(List list, uint32_t* count, ze_driver_handle_t* handles) const;
 
-  // Decides, when its drivers are listed for the first time, whether its calls can be dispatched by handle.
+  // Decides, when the library's drivers are listed for the first time, whether its calls can be dispatched by handle.
   void judge(Library& library, const Drivers& drivers) const;
   size_t remaining() const;
   // Dispatches calls to the drivers from now on.

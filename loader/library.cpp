@@ -11,7 +11,7 @@ namespace anyzero::loader {
 
 namespace {
 
-// A library without the function has no such table; that is no error.
+// A library without the function has no such table; that is not an error.
 template <class T>
 ze_result_t fill(void* library, const char* getter, uint32_t version, T* table) {
   using Getter = ze_result_t (*)(ze_api_version_t, T*);
@@ -63,7 +63,7 @@ ze_init_flags_t older_flags(ze_init_driver_type_flags_t types) {
 }  // namespace
 
 Library* Library::open(const std::string& path) {
-  // dlopen opens any file, and would wait for a writer of a pipe.
+  // dlopen opens any file, and would block on a pipe without a writer.
   struct stat found;
   if (path.find('/') != path.npos && stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
     complain("skipped: %s is not a regular file", path.c_str());
@@ -75,7 +75,7 @@ Library* Library::open(const std::string& path) {
     complain("skipped: %s", why ? why : path.c_str());
     return nullptr;
   }
-  // A loader among the drivers would call itself endlessly. It stays loaded, because it may have started threads.
+  // A loader among the drivers would recurse endlessly. It stays loaded, because it may have started threads.
   if (belongs_to_loader(dlsym(handle, "zeGetGlobalProcAddrTable"), dlsym(handle, "zeLoaderInit"))) {
     complain("%s is skipped: it is a loader, not a driver", path.c_str());
     return nullptr;

@@ -11,13 +11,13 @@ namespace anyzero::loader {
 
 using Drivers = std::vector<ze_driver_handle_t>;
 
-// Threading: any thread. Made once and never freed, because programs call from exit handlers.
+// Threading: any thread. Created once and never freed, because programs call from exit handlers.
 class Library {
  public:
-  // Can calls be dispatched to it beside others? Unknown until its drivers have been listed.
+  // Whether calls can be dispatched to it beside others. Unknown until its drivers have been listed.
   enum class Standing { Unknown, Accepted, LeftOut };
 
-  // nullptr, with a message on stderr, if it is no driver.
+  // nullptr, with a message on stderr, if it is not a driver.
   static Library* open(const std::string& path);
 
   bool same_file(const Library& other) const { return handle_ == other.handle_; }
@@ -26,7 +26,7 @@ class Library {
   bool has_init_drivers() const { return has_init_drivers_; }
 
   Standing standing() const { return standing_.load(std::memory_order_acquire); }
-  // True for the thread that changes it.
+  // True for the thread that changes the state.
   bool stand(Standing standing) { return standing_.exchange(standing, std::memory_order_acq_rel) != standing; }
 
   ze_result_t init(ze_init_flags_t flags) const;
@@ -38,7 +38,7 @@ class Library {
   ze_result_t drivers(Drivers* found) const;
   ze_result_t sysman_drivers(Drivers* found) const;
 
-  // Do all objects of this driver begin with tables that a loader can dispatch through?
+  // Whether all objects of this driver begin with tables that a loader can dispatch through.
   bool leads_to_tables(ze_driver_handle_t driver) const;
 
  private:

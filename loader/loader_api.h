@@ -1,4 +1,4 @@
-// The loader's own functions beside the API. They are not in the specification, so nothing here is generated.
+// The loader's own functions beside the API. They are not in the specification, so this file is not generated.
 #pragma once
 
 #include <atomic>

@@ -9,7 +9,7 @@ namespace anyzero::loader {
 
 namespace {
 
-// One call, so that lines of several threads do not mix.
+// A single write, so that lines of several threads do not mix.
 void print(const char* format, va_list arguments) {
   char line[2048];
   int used = std::snprintf(line, sizeof line, "anyzero loader: ");

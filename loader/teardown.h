@@ -1,4 +1,4 @@
-// Teardown: a driver may announce that it has ended. Nothing else ends the loader: it is never unloaded.
+// Teardown: a driver may announce that it has ended. The loader itself is never unloaded.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 
 struct Tracer {
   Callbacks callbacks;
-  std::shared_ptr<const Callbacks> published;  // as of the last time that it was enabled
+  std::shared_ptr<const Callbacks> published;  // as of the last enable
   bool enabled = false;
 };
 
@@ -84,7 +84,7 @@ void reclaim(State& all) {
   std::erase_if(all.replaced, [](const auto& each) { return !is_held(each.get()); });
 }
 
-// nullptr for none.
+// Returns nullptr if no tracer is enabled.
 std::unique_ptr<ActiveTracers> callbacks_of(const State& all, const std::vector<zel_tracer_handle_t>& enabled) {
   if (enabled.empty()) return nullptr;
   auto made = std::make_unique<ActiveTracers>();
@@ -97,7 +97,7 @@ std::unique_ptr<ActiveTracers> callbacks_of(const State& all, const std::vector<
   return made;
 }
 
-// All or nothing, if memory is short.
+// Changes everything or, if memory is short, nothing.
 void activate(State& all, std::vector<zel_tracer_handle_t> enabled) {
   std::unique_ptr<ActiveTracers> made = callbacks_of(all, enabled);
   all.replaced.reserve(all.replaced.size() + 1);
@@ -106,7 +106,7 @@ void activate(State& all, std::vector<zel_tracer_handle_t> enabled) {
   reclaim(all);
 }
 
-// A tracer that can be changed: only a disabled one can.
+// Applies a change to a tracer, which must be disabled.
 template <class Change>
 ze_result_t change(zel_tracer_handle_t handle, Change change) {
   std::lock_guard lock(changing);
@@ -118,7 +118,7 @@ ze_result_t change(zel_tracer_handle_t handle, Change change) {
   return ZE_RESULT_SUCCESS;
 }
 
-// In a forked child there is one thread.
+// A forked child has only one thread.
 void forget_other_threads() {
   new (&changing) std::mutex;
   waiting.store(0, std::memory_order_relaxed);

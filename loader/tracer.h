@@ -24,7 +24,7 @@ struct ActiveTracers {
 };
 
 // Holds the callbacks of the active tracers during a call. Empty inside of a traced call, so that callbacks may call the API.
-// Threading: each thread has its own; tracers may come and go meanwhile.
+// Threading: each thread has its own; tracers may be enabled or disabled meanwhile.
 class HeldTracers {
  public:
   explicit HeldTracers(FunctionIndex function);

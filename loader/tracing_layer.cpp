@@ -10,8 +10,8 @@ namespace anyzero::loader {
 
 namespace {
 
-// One call with the callbacks around it. Prologues may change the arguments. A tracer that is disabled meanwhile gets its
-// epilogue, because it has had its prologue.
+// One call with the callbacks around it. Prologues may change the arguments. A tracer that is disabled meanwhile still gets its
+// epilogue, because it got its prologue.
 template <FunctionIndex Index, class F, auto Next>
 struct Traced;
 template <FunctionIndex Index, class R, class... A, auto Next>
@@ -21,7 +21,7 @@ struct Traced<Index, R (*)(A...), Next> {
   static R call(A... arguments) {
     const HeldTracers held(Index);
     if (!held) return Next(arguments...);
-    // What the API calls ze_..._params_t: a pointer to each argument.
+    // The API's ze_..._params_t: a pointer to each argument.
     void* parameters[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
     constexpr auto index = static_cast<size_t>(Index);
     const auto& tracers = held->tracers;
@@ -47,7 +47,7 @@ struct Beneath<Member, R (*)(A...)> {
   static R call(A... arguments) { return (beneath.load(std::memory_order_acquire)->*Member)(arguments...); }
 };
 
-// The core API and the runtime API: ze and zer before a capital.
+// Whether a function belongs to the core API or the runtime API: ze or zer before a capital.
 constexpr bool is_traceable(const char* name) {
   const auto is_capital = [](char letter) { return letter >= 'A' && letter <= 'Z'; };
   return is_capital(name[2]) || (name[2] == 'r' && is_capital(name[3]));

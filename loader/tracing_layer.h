@@ -9,7 +9,7 @@ namespace anyzero::loader {
 // All functions, traced. Functions of tools and system management cannot be traced, and are passed through.
 extern const Functions traced;
 
-// The same as tables, for a loader above this one that has a switch of its own.
+// The same as tables, for a loader above this one with a switch of its own.
 Tables& traced_tables();
 
 }  // namespace anyzero::loader

@@ -1,4 +1,4 @@
-// The part of OpenCL's binary interface that is used here: values, and slots of the table that its loader calls through.
+// The part of OpenCL's binary interface that this platform uses: constants, and slots of the ICD dispatch table.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ constexpr uint32_t kStatus = 0x1181, kOptions = 0x1182, kLog = 0x1183;
 constexpr Status kDone = 0, kNone = -1, kFailed = -2;
 }  // namespace build_info
 
-// Places in the table.
+// Slots of the dispatch table.
 enum Place : size_t {
   GetPlatformIds = 0,
   GetPlatformInfo = 1,
@@ -53,7 +53,7 @@ enum Place : size_t {
   kPlaces = 192,
 };
 
-// Functions that return an object and not a status.
+// Slots of functions that return an object instead of a status.
 constexpr size_t kCreators[] = {4,  5,  9,  14, 15, 16, 22, 26, 27, 34, 56, 57, 65, 66,
                                 67, 68, 69, 76, 77, 78, 82, 84, 92, 96, 97, 99, 107};
 

@@ -1,5 +1,5 @@
-// OpenCL C becomes SPIR-V by the front end that comes with Intel's OpenCL runtime for processors. oneMKL's FFT requires that
-// package, so wherever a program comes here it is installed.
+// Compiles OpenCL C to SPIR-V by the front end of Intel's OpenCL runtime for processors. oneMKL's FFT requires that package, so it
+// is installed wherever this code runs.
 #include <dlfcn.h>
 
 #include <mutex>
@@ -12,14 +12,14 @@ namespace {
 
 constexpr char kFrontEnd[] = "libcommon_clang.so";
 
-// SPIR-V that any driver reads: typed pointers, and no extensions but sub-groups.
+// Options for SPIR-V that any driver reads: typed pointers, and no extensions except sub-groups.
 constexpr char kForm[] =
     " -emit-spirv --spirv-ext=-all,+SPV_INTEL_subgroups,+SPV_KHR_no_integer_wrap_decoration"
     " -cl-ext=+cl_khr_fp64,+cl_khr_fp16,+cl_intel_subgroups,+cl_intel_subgroups_short,+cl_khr_int64_base_atomics"
     " -D__SPIR64__ -Dcl_khr_fp64=1 -Dcl_khr_fp16=1 -Dcl_intel_subgroups=1 -Dcl_intel_subgroups_short=1";
 
-// The result of a compilation, as the front end has it: an object whose virtual functions lie in this order. Not written as a class
-// with virtual functions: nothing here derives from it, and the compiler would conclude that they are never called.
+// The front end's result object, with its virtual functions in this order. Not declared as a class with virtual functions: no class
+// here derives from it, and the compiler would conclude that they are never called.
 struct Result {
   struct Table {
     size_t (*size)(const Result*);
@@ -55,7 +55,7 @@ bool compile(const std::string& source, const std::string& options, std::string*
     *log = "libcommon_clang.so, the compiler of OpenCL C, was not found; pip install intel-opencl-rt";
     return false;
   }
-  // Its flags are those of a whole process.
+  // The front end's flags are global to the process.
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   const bool named = options.find("-cl-std=") != std::string::npos;

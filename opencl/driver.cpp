@@ -1,4 +1,4 @@
-// The Level Zero driver in the folder of this library: its compute devices, and native binaries for them.
+// The Level Zero driver in this library's folder: its compute devices, and native binaries for them.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -80,7 +80,7 @@ const Driver* driver() {
 }
 
 std::vector<std::unique_ptr<Device>>& devices() {
-  // Leaked: programs release objects while they exit.
+  // Leaked: programs release objects at exit.
   static auto& found = *[] {
     auto* made = new std::vector<std::unique_ptr<Device>>;
     const Driver* d = driver();

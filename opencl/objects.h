@@ -1,4 +1,4 @@
-// The objects of the platform. Each begins with the table that OpenCL's loader calls through.
+// The platform's objects. Each begins with the ICD dispatch table.
 #pragma once
 
 #include <ze_api.h>
@@ -19,7 +19,7 @@ struct Platform {
   const Function* table = dispatch;
 };
 
-// A compute device of the driver beside this library.
+// A compute device of the driver in this library's folder.
 struct Device {
   const Function* table = dispatch;
   ze_device_handle_t level_zero = nullptr;
@@ -43,21 +43,21 @@ struct Program {
 
 extern Platform platform;
 
-// The driver's functions; nullptr where it cannot be loaded.
+// The driver's functions; nullptr if it cannot be loaded.
 struct Driver;
 const Driver* driver();
 std::vector<std::unique_ptr<Device>>& devices();
 
-// Whether a library whose file's name begins like that is in this process; `folder` receives where it is.
+// Whether this process has loaded a library whose file name begins with `name`; `folder` receives its folder.
 bool is_loaded(const char* name, std::string* folder = nullptr);
 
-// From OpenCL C to SPIR-V.
+// Compiles OpenCL C to SPIR-V.
 bool compile(const std::string& source, const std::string& options, std::string* spirv, std::string* log);
 
-// From SPIR-V to a native binary of the driver.
+// Compiles SPIR-V to a native binary of the driver.
 bool translate(const Device& device, const std::string& spirv, std::vector<uint8_t>* binary, std::string* log);
 
-// The reply of all queries.
+// Returns a value from a query, for all queries.
 Status answer(const void* value, size_t length, size_t size, void* to, size_t* needed);
 Status answer(const std::string& text, size_t size, void* to, size_t* needed);
 template <class T>

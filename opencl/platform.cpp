@@ -1,6 +1,6 @@
 // An OpenCL platform for one purpose: oneMKL's FFT compiles OpenCL C at run time. It looks for an OpenCL device of type GPU with
-// the vendor id and the clock of its Level Zero device, builds programs there and hands their binaries to Level Zero. Nothing can
-// be computed through OpenCL, so programs without that library see no device, and without SYCL's runtime no platform.
+// the vendor id and the clock rate of its Level Zero device, builds programs for it and passes their binaries to Level Zero. OpenCL
+// itself cannot run anything here, so programs without that library see no device, and without SYCL's runtime no platform.
 #include <algorithm>
 #include <cstring>
 
@@ -43,7 +43,8 @@ Status get_platform_info(Platform*, uint32_t what, size_t size, void* to, size_t
 }
 
 Status get_device_ids(Platform*, uint64_t type, uint32_t room, Device** to, uint32_t* count) {
-  // The library asks for GPUs and brings room for them at once. SYCL's runtime, which would list what it finds, counts first.
+  // oneMKL queries GPUs with an output array at once. SYCL's runtime, which would list any device it finds, queries the count
+  // first.
   const bool asked = type == kTypeGpu && room && to && is_loaded("libmkl_sycl_dft.so");
   if (!asked || devices().empty()) return kDeviceNotFound;
   const auto all = static_cast<uint32_t>(devices().size());
@@ -128,7 +129,7 @@ Status answer(const std::string& text, size_t size, void* to, size_t* needed) {
 
 using namespace anyzero::opencl;
 
-// The queries of OpenCL's loader to every platform.
+// Entry points that the ICD loader calls in every platform.
 EXPORTED Status clIcdGetPlatformIDsKHR(uint32_t room, Platform** to, uint32_t* count) {
   static const bool filled = (fill(dispatch), true);
   return filled ? platform_ids(room, to, count) : kPlatformNotFound;

@@ -85,7 +85,7 @@ Status get_program_info(Program* program, uint32_t what, size_t size, void* to, 
     case kBinarySizes:
       return answer(program->binary.size(), size, to, needed);
     case kBinaries: {
-      // An array of the places to write to, one for each device.
+      // The caller's array of output pointers, one for each device.
       if (needed) *needed = sizeof(void*);
       if (!to) return kSuccess;
       if (size < sizeof(void*)) return kInvalidValue;

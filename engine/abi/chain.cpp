@@ -11,8 +11,8 @@ namespace {
 
 constexpr uintptr_t kPage = 4096;
 
-// The system reads a set of signals before it finds that it is not told what to do with it. Unlike a pipe this needs no descriptor,
-// and unlike process_vm_readv no permission.
+// rt_sigprocmask reads the signal set before it rejects the invalid operation. Unlike a pipe this needs no descriptor, and unlike
+// process_vm_readv no permission.
 bool word_readable(uintptr_t address) {
   constexpr int kNothing = -1;
   const int before = errno;

@@ -1,5 +1,5 @@
-// pNext chains, walked in one way everywhere. Programs leave a pNext uninitialised where their version of a structure had no use
-// for it, so a chain ends at an address that cannot be one of a structure, and at its own beginning.
+// Walks pNext chains. Programs leave a pNext uninitialised if their version of a structure had no use for it, so a chain ends at an
+// address that cannot be a structure, and at a cycle.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace anyzero {
 
-// True when the head of a structure can be read there. It costs a system call.
+// True if the head of a structure is readable at this address. It costs a system call.
 bool readable(const ze_base_desc_t* structure);
 
-// The structure type, which is any number where a pNext was left uninitialised, and so need not be a value of the enumeration.
+// The structure type. An uninitialised pNext can give any number, so it need not be a value of the enumeration.
 inline uint32_t type_of(const ze_base_desc_t& structure) {
   uint32_t type;
   std::memcpy(&type, &structure.stype, sizeof type);
@@ -22,7 +22,7 @@ inline uint32_t type_of(const ze_base_desc_t& structure) {
 // `for (const ze_base_desc_t& each : Chain(pNext))`
 class Chain {
  public:
-  // Of a chain that an append is given, unreadable memory is the program's own fault: a system call is too much there.
+  // In the chain of an append, unreadable memory is the program's own error: a system call would cost too much there.
   enum class Check : bool { Readable, Aligned };
 
   explicit Chain(const void* first, Check check = Check::Readable)
@@ -37,7 +37,7 @@ class Chain {
     bool operator!=(End) const { return at_ != nullptr; }
     void operator++() {
       step_to(static_cast<const ze_base_desc_t*>(at_->pNext));
-      // Brent: a walker in a cycle meets the place it was last marked at, for the marks lie further and further apart.
+      // Brent's cycle detection: in a cycle the walk returns to its last mark, because the distance between marks keeps growing.
       if (at_ == mark_) {
         at_ = nullptr;
       } else if (++steps_ == until_mark_) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kLongest = 8192;
 
-// A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
+// A library loaded with dlopen gets little static TLS, so only a pointer is stored there.
 thread_local char* text = nullptr;
 
 void forget(void* memory) {

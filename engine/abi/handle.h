@@ -1,4 +1,4 @@
-// From a handle, which may be any value at all, to a live object of the right kind.
+// Converts a handle, which may be any value, to a live object of the right kind.
 #pragma once
 
 #include "object.h"
@@ -13,7 +13,7 @@ inline T* checked(const void* handle) {
   return header->tag.load(std::memory_order_acquire) == T::kTag ? static_cast<T*>(header) : nullptr;
 }
 
-// The handle a program gets for an object; the way back is checked().
+// The program's handle of an object; checked() converts it back.
 template <class Handle, class T>
 inline Handle handle_of(T* object) {
   return reinterpret_cast<Handle>(static_cast<Header*>(object));

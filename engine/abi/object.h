@@ -1,4 +1,4 @@
-// The base of every Level Zero object: the loader's dispatch block, a tag that proves its type, and a count of its users.
+// The base of every Level Zero object: the loader's dispatch block, a tag that proves its type, and a reference count.
 #pragma once
 
 #include <atomic>
@@ -53,10 +53,10 @@ enum class Kind : uint32_t {
 };
 
 struct UseRecord;
-// In place of the only thread that uses an object.
+// Stands for more than one thread in `Header::user`.
 inline const UseRecord* many_users() { return reinterpret_cast<const UseRecord*>(uintptr_t{1}); }
 
-// The handle a program holds is the address of this block. A loader may dispatch through `ddi`, so it comes first.
+// A program's handle is the address of this block. A loader may dispatch through `ddi`, so it comes first.
 struct Header {
   ze_handle_t ddi;
   std::atomic<uint32_t> tag;
@@ -64,10 +64,10 @@ struct Header {
   std::atomic<const UseRecord*> user;  // the thread that uses it by its handle: none yet, one, or many; see use.h
 };
 
-// Calls `release` now, or when the last thread that is inside of the object has left. The handle is dead already.
+// Calls `release` now, or when the last thread inside the object has left. The handle is already invalid.
 void release_when_unused(Header& object, void (*release)(Header*));
 
-// Threading: retain and release from any thread; retire once per object, later calls answer false.
+// Threading: retain and release from any thread; retire once per object, later calls return false.
 template <class T, Kind K>
 class Object : public Header {
  public:
@@ -99,7 +99,7 @@ class Object : public Header {
     pool().give_back(self);
   }
 
-  // The handle dies now; the object lives until its last user lets go of it.
+  // Invalidates the handle now; the object lives until its last reference is released.
   bool retire() {
     uint32_t expected = kTag;
     if (!tag.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) return false;
@@ -129,7 +129,7 @@ class Object : public Header {
   }
 };
 
-// A child holds its parents by one of these.
+// A child's reference to its parent.
 template <class T>
 class Ref {
  public:

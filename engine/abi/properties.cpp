@@ -28,7 +28,7 @@ bool Properties::extended(uint32_t head_type) const {
 
 void Properties::fill(void* structure, uint32_t head_type, uint32_t index) const {
   auto* head = static_cast<ze_base_desc_t*>(structure);
-  // The one structure with two types, which differ in the unit of a member.
+  // The only structure with two types; they differ in the unit of a member.
   const bool second = head_type == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES && type_of(*head) == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
   if (const Image* image = find(second ? uint32_t{ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2} : head_type))
     copy_body(structure, *image, index);

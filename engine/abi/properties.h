@@ -16,14 +16,14 @@ class Properties {
     uint32_t stype;
     uint32_t count;
     uint32_t size;
-    uint32_t extends;  // the type of the structure on whose pNext it hangs; 0 where a query is for this one itself
+    uint32_t extends;  // type of the structure whose pNext chain it extends; 0 if it is queried itself
     std::vector<unsigned char> bytes;
   };
 
   void add(Image image) { images_.push_back(std::move(image)); }
   const Image* find(uint32_t stype) const;
 
-  // A typed look at element `index`; nullptr when the planner described none.
+  // Element `index` as a T; nullptr if the planner described none.
   template <class T>
   const T* get(uint32_t stype, uint32_t index = 0) const {
     const Image* image = find(stype);
@@ -31,7 +31,7 @@ class Properties {
     return reinterpret_cast<const T*>(image->bytes.data() + size_t{index} * image->size);
   }
 
-  // The same for start-up, before any query.
+  // The mutable version, for start-up before any query.
   template <class T>
   T* edit(uint32_t stype, uint32_t index = 0) {
     return const_cast<T*>(get<T>(stype, index));
@@ -42,12 +42,11 @@ class Properties {
     return image ? image->count : 0;
   }
 
-  // Fills `structure`, taken for `head_type` whatever its own stype says, and what extends it on its pNext chain, from element
-  // `index` of each type's image. Other structures in the chain stay untouched, and the chain of one that nothing extends is not
-  // even looked at.
+  // Fills `structure`, read as `head_type` whatever its own stype says, and the extensions in its pNext chain, from element `index`
+  // of each type's image. Other structures in the chain stay untouched. If the type has no extensions, the chain is not read.
   void fill(void* structure, uint32_t head_type, uint32_t index = 0) const;
 
-  // The specification's two-call pattern: a null array asks for the count, an array is filled as far as it goes.
+  // The specification's two-call pattern: a null array requests the count, an array is filled up to its size.
   ze_result_t fill_array(uint32_t stype, uint32_t* count, void* array, size_t stride) const;
 
  private:

@@ -7,7 +7,7 @@
 
 #include "../system/thread.h"
 
-// There when the program, or we ourselves, are built with the leak checker.
+// Defined if the program or this library is built with the leak checker.
 extern "C" __attribute__((weak)) void __lsan_register_root_region(const void* begin, size_t size);
 
 namespace anyzero {
@@ -21,7 +21,7 @@ SlotPool* all_pools = nullptr;
 uintptr_t reserve_range() {
   void* range = mmap(nullptr, kRangeSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) return 0;
-  // Memory that only objects point to is no leak, but a leak checker does not know where they live.
+  // Memory referenced only by objects is no leak, but a leak checker does not know this range.
   if (__lsan_register_root_region) __lsan_register_root_region(range, kRangeSize);
   return reinterpret_cast<uintptr_t>(range);
 }
@@ -53,7 +53,7 @@ void SlotPool::after_fork() {
   new (&range_mutex) std::mutex;
   for (SlotPool* pool = all_pools; pool; pool = pool->next_pool_) {
     new (&pool->mutex_) std::mutex;
-    // The thread that held the lock may have been in the middle of a change; slots at rest are not worth the doubt.
+    // The thread that held the lock may have been in the middle of a change, so the free slots are abandoned.
     pool->oldest_ = pool->newest_ = nullptr;
     pool->resting_ = 0;
   }

@@ -1,5 +1,5 @@
-// Where objects live: one reserved address range, cut into slots that are never unmapped and never change their size class.
-// So any value a program passes as a handle can be judged without touching memory that is not ours.
+// Memory of objects: one reserved address range, divided into slots that are never unmapped and never change their size class. So
+// any value that a program passes as a handle can be checked without touching foreign memory.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@ inline constexpr size_t kSlotAlignment = 64;
 
 class SlotRange {
  public:
-  // True for the address of a slot boundary inside memory that has been handed out.
+  // True for the address of a slot boundary inside allocated memory.
   static bool contains(const void* address) {
     uintptr_t offset = reinterpret_cast<uintptr_t>(address) - base_;
     return offset < used_.load(std::memory_order_acquire) && offset % kSlotAlignment == 0;
   }
 
-  // Hands out fresh, zeroed, readable memory; throws std::bad_alloc when the range is spent.
+  // Allocates zeroed, readable memory; throws std::bad_alloc if the range is exhausted.
   static void* grow(size_t size);
 
  private:
@@ -27,8 +27,8 @@ class SlotRange {
   static std::atomic<uintptr_t> used_;
 };
 
-// Slots of one kind of object. A freed slot rests behind `kQuarantine` others before it is used again, so that a stale handle is
-// noticed rather than taken for a new object. Threading: any thread.
+// Slots for one kind of object. A freed slot waits behind `kQuarantine` others before it is reused, so that a stale handle is
+// detected instead of taken for a new object. Threading: any thread.
 class SlotPool {
  public:
   explicit SlotPool(size_t object_size);
@@ -37,7 +37,7 @@ class SlotPool {
 
  private:
   struct Free {
-    // Behind Header, whose tag must stay readable as zero.
+    // After Header, whose tag must stay readable as zero.
     alignas(kSlotAlignment) unsigned char header[kSlotAlignment];
     Free* next;
   };
@@ -46,7 +46,7 @@ class SlotPool {
 
   static void after_fork();
 
-  SlotPool* next_pool_;  // all pools, so that a forked child can free locks whose holders stayed behind
+  SlotPool* next_pool_;  // all pools, so that a forked child can reset locks held by the parent's threads
   std::mutex mutex_;
   size_t slot_size_;
   unsigned char* fresh_ = nullptr;

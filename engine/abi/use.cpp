@@ -17,7 +17,7 @@ constinit thread_local UseRecord* use_record __attribute__((tls_model("initial-e
 
 namespace {
 
-std::atomic<UseRecord*> records{nullptr};  // all there ever were
+std::atomic<UseRecord*> records{nullptr};  // all ever created; never freed
 
 Guarded<std::vector<UseRecord*>>& spare() {
   static auto* spare = new Guarded<std::vector<UseRecord*>>;  // leaked: threads outlive static storage
@@ -34,7 +34,7 @@ Guarded<std::vector<Destroyed>>& limbo() {
   return *limbo;
 }
 
-// The parent's threads are not there, and have left nothing behind that they are inside of.
+// The parent's other threads do not exist in a child, so their records are cleared.
 void after_fork() {
   for (UseRecord* each = records.load(); each; each = each->next) {
     if (each == use_record) continue;
@@ -49,7 +49,7 @@ void leave_record(void* record) {
   spare().open()->push_back(static_cast<UseRecord*>(record));
 }
 
-// Whether another thread than `except` is inside; those that are will say so when they leave.
+// Whether a thread other than `except` is inside; such threads are marked to report when they leave.
 bool used(const Header* object, const UseRecord* except) {
   bool found = false;
   for (UseRecord* each = records.load(std::memory_order_acquire); each; each = each->next) {
@@ -63,7 +63,7 @@ bool used(const Header* object, const UseRecord* except) {
   return found;
 }
 
-// Moves objects without users to `free`.
+// Moves objects that no thread uses to `free`.
 void take_unused(std::vector<Destroyed>& waiting, std::vector<Destroyed>* free) {
   for (size_t i = 0; i < waiting.size();) {
     if (used(waiting[i].object, nullptr)) {
@@ -102,13 +102,13 @@ UseRecord* introduce_user() {
 void note_user(Header& object, UseRecord& user) {
   if (object.user.load(std::memory_order_relaxed) == many_users()) return;
   const UseRecord* nobody = nullptr;
-  // Both are full barriers, so that a destroying thread either sees this, or is seen.
+  // Both are full barriers, so either this thread or the destroying thread sees the other's store.
   if (!object.user.compare_exchange_strong(nobody, &user, std::memory_order_seq_cst))
     object.user.exchange(many_users(), std::memory_order_seq_cst);
 }
 
 void barrier_everywhere() {
-  // Where the system has no such call, or forbids it, what is left is a gap of nanoseconds.
+  // If membarrier is missing or forbidden, a race window of nanoseconds remains.
   static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   if (registered) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
@@ -119,7 +119,7 @@ void release_when_unused(Header& object, void (*release)(Header*)) {
   barrier_everywhere();
   if (!used(&object, use_record)) return release(&object);
   limbo().open()->push_back({&object, release});
-  // They may have left before they were told.
+  // The threads may have left before they were marked.
   barrier_everywhere();
   let_go_of_destroyed();
 }

@@ -1,9 +1,10 @@
-// The objects that each thread is inside of, so that an object that one thread destroys stays until the others have left it.
+// Tracks the objects that each thread is inside of, so that an object destroyed by one thread stays alive until the others have
+// left it.
 //
-// The specification leaves that to the program; a program that gets it wrong is to see an error, not a crash. Threads say what they
-// use by plain stores to a record of their own, which cost next to nothing. The thread that destroys an object pays: the system
-// makes every processor finish its stores (membarrier), then all records are looked at. Where only one thread has ever used an
-// object, and destroys it, not even that is needed.
+// The specification leaves this to the program; a program that gets it wrong must see an error, not a crash. Threads publish the
+// objects they use by plain stores to a record of their own, which cost next to nothing. The destroying thread pays: membarrier
+// makes every processor finish its stores, then all records are scanned. If only one thread has ever used the object and destroys
+// it, neither is needed.
 #pragma once
 
 #include <atomic>
@@ -13,16 +14,16 @@
 
 namespace anyzero {
 
-// One per thread. Never freed; one whose thread is gone serves the next new thread.
+// One per thread. Never freed; the record of an ended thread is reused by a new one.
 struct alignas(64) UseRecord {
   static constexpr uint32_t kPlaces = 3;
   std::atomic<const Header*> used[kPlaces] = {};
-  std::atomic<const Header*> waits_for{nullptr};  // used, but its turn has not come: see Exclusive
+  std::atomic<const Header*> waits_for{nullptr};  // used, but still waiting for its turn: see Exclusive
   std::atomic<bool> owes{false};                  // another thread waits for this one to leave
   UseRecord* next = nullptr;
 };
 
-// constinit: without it every look first asks whether there is something to initialize.
+// constinit: otherwise every access first checks for a dynamic initializer.
 extern constinit thread_local UseRecord* use_record __attribute__((tls_model("initial-exec")));
 [[gnu::cold]] UseRecord* introduce_user();
 inline UseRecord* this_user() {
@@ -30,18 +31,18 @@ inline UseRecord* this_user() {
   return known ? known : introduce_user();
 }
 
-// Another thread than before uses the object.
+// Records that another thread than before uses the object.
 [[gnu::cold]] void note_user(Header& object, UseRecord& user);
-// Somebody waited for this thread to leave an object.
+// Called when a destroying thread waited for this thread to leave an object.
 [[gnu::cold]] void let_go_of_destroyed();
-// Every other thread of the process has made its earlier stores visible, and sees ours.
+// Makes earlier stores of all other threads of the process visible, and ours visible to them.
 void barrier_everywhere();
-// Waits until no other thread is inside of the object, but for those that wait for their turn. From here on none takes itself for
+// Waits until no other thread is inside the object, except those that wait for their turn. From then on no thread treats itself as
 // the only user.
 void end_solitude(Header& object);
 
-// As long as it lives, a handle's object does, if it was alive at the beginning. Each object of a call has a place of its own; the
-// first is the last to be left. Always inlined, error paths included: one call of the destructor would keep all of it in memory
+// Keeps a handle's object alive for its own lifetime, if the object was alive at the start. Each object of a call has its own
+// place; the first is left last. Always inlined, error paths included: one call of the destructor would keep all of it in memory
 // instead of registers.
 template <class T, uint32_t Place = 0>
 class Using {
@@ -51,10 +52,10 @@ class Using {
       return;
     user_ = this_user();
     auto* header = static_cast<Header*>(const_cast<void*>(handle));
-    outer_ = user_->used[Place].load(std::memory_order_relaxed);  // of a call that this one is inside of
+    outer_ = user_->used[Place].load(std::memory_order_relaxed);  // of the enclosing call
     user_->used[Place].store(header, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    // The tag first: what is no object of this kind is not to be written to.
+    // The tag is checked first: memory that is no object of this kind must not be written to.
     if (header->tag.load(std::memory_order_acquire) != T::kTag) [[unlikely]]
       return;
     if (header->user.load(std::memory_order_relaxed) != user_) [[unlikely]] {

@@ -1,4 +1,4 @@
-// The interface of a kind of device. Nothing here knows the API.
+// The interface of a backend, one for each kind of device. It does not depend on the API.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct Box {
   size_t slice_pitch;
 };
 
-// Caching of written memory: as its size suggests, kept in the caches, or written past them.
+// Cache policy of written memory: by size, kept in the caches, or written past them.
 enum class Caching : uint8_t { Usual, Keep, Bypass };
 
 // Threading: every verb from any thread. Verbs run under a fault trap and hold no lock across user memory.
@@ -21,7 +21,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // `capacity` is the size asked for, rounded up. Once shared, `fd` and `offset` say where another process finds the block.
+  // `capacity` is the requested size, rounded up. Once shared, `fd` and `offset` tell another process which bytes to map.
   struct Block {
     void* base = nullptr;
     size_t capacity = 0;
@@ -30,10 +30,10 @@ class Backend {
   };
   virtual bool allocate(size_t size, size_t alignment, Block* block) = 0;
   virtual void free(const Block& block) = 0;
-  // Lets another process map the block; address and contents stay. False when the system has no descriptors or memory left.
+  // Lets another process map the block; address and contents stay. False if the system is out of descriptors or memory.
   virtual bool share(Block* block) = 0;
 
-  // Ordinary copies behave as memmove. Large ones are shared out over the worker pool.
+  // Ordinary copies behave as memmove. Large ones are split over the worker pool.
   virtual void copy(void* to, const void* from, size_t size, Caching caching) = 0;
   virtual void fill(void* to, const void* pattern, size_t pattern_size, size_t size, Caching caching) = 0;
   virtual void copy_box(const Box& to, const Box& from, size_t row, size_t rows, size_t slices) = 0;

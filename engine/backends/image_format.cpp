@@ -13,14 +13,14 @@ constexpr uint8_t kFloat = type_bit(ZE_IMAGE_FORMAT_TYPE_FLOAT);
 constexpr uint8_t kInteger = kUint | kSint | kUnorm | kSnorm;
 constexpr uint8_t kAny = kInteger | kFloat;
 constexpr uint8_t kUnsigned = kUint | kUnorm;
-// Kernels read normalised components as float, whose 24 bits would lose the low ones of 32.
+// Kernels read normalised components as float, whose 24 bits would lose the low bits of 32.
 constexpr uint8_t kWide = kUint | kSint | kFloat;
 
 constexpr auto kComponents = ImageFormat::Family::Components;
 constexpr auto kMedia = ImageFormat::Family::Media;
 constexpr auto kPalette = ImageFormat::Family::Palette;
 
-// `channels` times `bits`, one element per pixel unless told otherwise.
+// `channels` of `bits` each, one element per pixel by default.
 constexpr ImagePlane even(uint8_t channels, uint8_t bits, uint8_t across = 1, uint8_t down = 1) {
   ImagePlane plane{static_cast<uint8_t>(channels * bits / 8), across, down, channels, {}};
   for (uint8_t i = 0; i < channels; ++i) plane.bits[i] = bits;
@@ -39,10 +39,10 @@ constexpr ImageFormat packed(const char* name, ImagePlane plane, ImageFormat::Fa
   return {name, family, kAny, 1, {plane, {}, {}}};
 }
 
-// Two samples of luma share one of each chroma.
+// Two luma samples share one sample of each chroma.
 constexpr ImageFormat packed_422(const char* name, uint8_t bits) { return packed(name, even(4, bits, 2)); }
 
-// Luma, then both chromas side by side.
+// A luma plane, then a plane with both chromas interleaved.
 constexpr ImageFormat biplanar(const char* name, uint8_t bits, uint8_t down) {
   return {name, kMedia, kAny, 2, {even(1, bits), even(2, bits, 2, down), {}}};
 }
@@ -103,7 +103,7 @@ constexpr ImageFormat kFormats[] = {
 constexpr size_t kCount = sizeof kFormats / sizeof *kFormats;
 static_assert(kCount == ZE_IMAGE_FORMAT_LAYOUT_32_32_32 + 1);
 
-// The second plane begins where the first ends, and so on.
+// Each plane begins at the end of the previous one.
 void stack_planes(const ImageFormat& format, uint64_t height, SliceLayout* layout) {
   layout->bytes = 0;
   for (uint32_t i = 0; i < format.n_planes; ++i) {
@@ -152,7 +152,7 @@ SliceLayout lay_out(const ImageFormat& format, uint64_t width, uint64_t height, 
 
 bool lay_out_pitched(const ImageFormat& format, uint64_t width, uint64_t height, size_t row_pitch, SliceLayout* layout) {
   *layout = {};
-  if (row_pitch > UINT32_MAX) return false;  // what follows multiplies it
+  if (row_pitch > UINT32_MAX) return false;  // it is multiplied below
   const ImagePlane& first = format.planes[0];
   for (uint32_t i = 0; i < format.n_planes; ++i) {
     const ImagePlane& plane = format.planes[i];

@@ -10,10 +10,10 @@ namespace anyzero {
 
 inline constexpr uint32_t kMaxPlanes = 3;
 
-// Rows of images that the engine lays out itself begin at multiples of this.
+// Alignment of rows in images that the engine lays out itself.
 inline constexpr size_t kRowAlignment = 64;
 
-// An element is what copies move: one pixel, or the `across` × `down` pixels that share chroma.
+// The unit of copies: one pixel, or the `across` × `down` pixels that share chroma.
 struct ImagePlane {
   uint8_t bytes;
   uint8_t across;
@@ -29,9 +29,9 @@ struct ImagePlane {
 
 struct ImageFormat {
   enum class Family : uint8_t {
-    Components,  // plain channels; the type says how to read them
-    Media,       // luma and chroma; type and swizzle mean nothing
-    Palette,     // media whose values are indices, so that a blend of two means nothing
+    Components,  // plain channels; the type gives their encoding
+    Media,       // luma and chroma; type and swizzle are ignored
+    Palette,     // media whose values are indices, so they cannot be blended
   };
 
   const char* name;
@@ -45,17 +45,17 @@ struct ImageFormat {
   bool filterable(ze_image_format_type_t type) const;
   // sRGB is an encoding of 8 bit colours.
   bool allows_srgb(ze_image_format_type_t type) const;
-  // Copies and views between the two mean something: plane by plane the same elements.
+  // Whether copies and views between the two are valid: each plane has the same elements.
   bool same_elements(const ImageFormat& other) const;
 };
 
-// nullptr for a value that names no layout.
+// nullptr for an unknown layout.
 const ImageFormat* image_format(ze_image_format_layout_t layout);
 
-// nullptr when the layout does not exist, cannot hold the type, or is none for images of that shape.
+// nullptr if the layout does not exist, cannot hold the type, or is not valid for images of that shape.
 const ImageFormat* image_format(ze_image_type_t shape, const ze_image_format_t& format);
 
-// Where the planes of one slice lie, plane after plane.
+// Positions of the planes in a slice.
 struct SliceLayout {
   size_t offset[kMaxPlanes];
   size_t row_pitch[kMaxPlanes];
@@ -65,8 +65,8 @@ struct SliceLayout {
 // A slice of width × height pixels whose rows are padded to a multiple of `alignment`.
 SliceLayout lay_out(const ImageFormat& format, uint64_t width, uint64_t height, size_t alignment);
 
-// The same for a given pitch of the first plane. The other planes' pitches follow from it as is usual for video: they span
-// the same number of pixels. False when a row does not fit or the pitch passes 4 GiB.
+// The same for a given pitch of the first plane. The other planes' pitches follow from it as is usual for video: they span the same
+// number of pixels. False if a row does not fit or the pitch exceeds 4 GiB.
 bool lay_out_pitched(const ImageFormat& format, uint64_t width, uint64_t height, size_t row_pitch, SliceLayout* layout);
 
 }  // namespace anyzero

@@ -8,14 +8,15 @@
 
 namespace anyzero {
 
-// Bindless images carry one of their own.
+// Sampled bindless images have their own.
 struct SamplerState {
   ze_sampler_address_mode_t address_mode = ZE_SAMPLER_ADDRESS_MODE_NONE;
   ze_sampler_filter_mode_t filter_mode = ZE_SAMPLER_FILTER_MODE_NEAREST;
   bool normalized = false;
 };
 
-// Everything a kernel or a copy needs. Its address is the bindless handle of the image, so it does not move while the image lives.
+// Everything that a kernel or a copy needs. Its address is the bindless handle of the image, so it does not move during its
+// lifetime.
 struct ImageView {
   struct Plane {
     unsigned char* base;
@@ -26,12 +27,12 @@ struct ImageView {
   ze_image_format_t desc;
   const ImageFormat* format;
   uint64_t width;   // in pixels, also of a buffer
-  uint32_t height;  // 1 where the type has none
-  uint32_t slices;  // depth or array levels; 1 where the type has neither
+  uint32_t height;  // 1 if the type has none
+  uint32_t slices;  // depth or array levels; 1 if the type has neither
   Plane planes[kMaxPlanes];
-  size_t slice_pitch;  // the planes of one slice lie together
+  size_t slice_pitch;  // the planes of one slice are adjacent
   bool srgb;
-  bool sampled;  // `sampler` holds the image's own
+  bool sampled;  // `sampler` is the image's own
   SamplerState sampler;
 };
 

@@ -27,7 +27,7 @@ void set_text(char (&to)[N], const char* text) {
   std::snprintf(to, N, "%s", text);
 }
 
-// The specification's way to return lists: asked with 0 the number, else at most as many as there is room for.
+// The specification's two-call pattern: with a count of 0 the number is returned, else at most as many handles as fit.
 template <class Handle, class T>
 ze_result_t give(const std::vector<T*>& all, uint32_t* count, Handle* handles) {
   const auto there = static_cast<uint32_t>(all.size());
@@ -37,7 +37,7 @@ ze_result_t give(const std::vector<T*>& all, uint32_t* count, Handle* handles) {
 }
 
 const std::vector<MetricGroup*>& groups_of(Device& device) {
-  static auto* all = new Guarded<std::map<const Device*, std::vector<MetricGroup*>>>;  // devices are there for life
+  static auto* all = new Guarded<std::map<const Device*, std::vector<MetricGroup*>>>;  // leaked: devices are never freed
   auto open = all->open();
   std::vector<MetricGroup*>& found = (*open)[&device];
   if (found.empty()) found.push_back(MetricGroup::make(device));

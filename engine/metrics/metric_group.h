@@ -1,4 +1,4 @@
-// A metric group and its metrics: what a query can measure. Each device has one group.
+// A metric group and its metrics. Each device has one group.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ class Metric : public Object<Metric, Kind::Metric> {
   static ze_result_t get(MetricGroup& group, uint32_t* count, zet_metric_handle_t* metrics);
   ze_result_t getProperties(zet_metric_properties_t* properties);
 
-  // A fact of a metric, in the order of the values that a calculation gives.
+  // Description of a metric, in the order of the calculated values.
   struct Row {
     const char* name;
     const char* description;
@@ -51,7 +51,7 @@ class MetricGroup : public Object<MetricGroup, Kind::MetricGroup> {
 };
 
 struct ToolsContext {
-  // All counters run all the time, so there is nothing to switch on; what a program asks for is checked.
+  // All counters always run, so activation only checks the arguments.
   static ze_result_t activateMetricGroups(Context& context, Device& device, uint32_t count, MetricGroup* const* groups);
 };
 

@@ -8,7 +8,7 @@ namespace anyzero {
 
 namespace {
 
-// A query may have been destroyed when its commands run: its handle is looked at again, as every handle of a program is.
+// A query may be destroyed before its commands run, so its handle is checked again.
 void begin_query(void* handle) {
   if (auto* query = checked<MetricQuery>(handle)) query->begin();
 }

@@ -1,4 +1,4 @@
-// Queries of a metric group on command lists: the difference of two snapshots.
+// Queries of a metric group on command lists: the difference between two snapshots.
 #pragma once
 
 #include <vector>
@@ -52,7 +52,7 @@ struct ToolsCommandList {
   // The specification reserves the wait events: there must be none.
   static ze_result_t appendMetricQueryEnd(CommandList& list, MetricQuery& query, Event* signal, uint32_t n,
                                           ze_event_handle_t* waits);
-  // Snapshots are written before a list goes on.
+  // Snapshots are written before the list continues.
   static ze_result_t appendMetricMemoryBarrier(CommandList& list);
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 uint64_t busy_until(Device& device, uint64_t now) {
   uint64_t sum = 0;
-  // First what is over: a ring that ends in between is then missed for once instead of counted twice.
+  // Finished rings first: a ring that ends in between is then missed once instead of counted twice.
   for (const Device::Group& group : device.groups())
     for (const auto& engine : group.engines) sum += engine->past_busy();
   device.each_ring([&](const Ring& ring) { sum += ring.busy(now); });

@@ -7,7 +7,7 @@ namespace anyzero {
 
 namespace {
 
-// Where a request has an argument; empty where it cannot tell, or has none yet.
+// Address range of an argument's tensor in an infer request; empty if unknown or not allocated yet.
 struct Place {
   uintptr_t begin = 0, end = 0;
 
@@ -36,7 +36,7 @@ bool could_be(const GraphArgument& output, const GraphArgument& input) {
 void find_aliased_outputs(const OpenVino& openvino, const OpenVino::Compiled* compiled, std::vector<GraphArgument>* arguments) {
   std::vector<GraphArgument>& all = *arguments;
   OpenVino::Request* request = nullptr;
-  if (openvino.create_request(compiled, &request)) return;  // an execution will not get one either, and say why
+  if (openvino.create_request(compiled, &request)) return;  // executions fail in the same way, and report the reason
   std::vector<Place> places(all.size());
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].has_port() && !all[i].dynamic()) places[i] = place_of(openvino, request, all[i]);

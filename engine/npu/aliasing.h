@@ -1,4 +1,4 @@
-// Outputs that lie in an input's memory after OpenVINO has compiled a model.
+// Finds outputs of a compiled model that share memory with an input.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace anyzero {
 
-// Sets `aliased` of each output that the compiled model may keep where an input lies. Where a model folds to output = input (an
-// Einsum "ab->ab", an If with a constant condition, a Loop that passes its value on), OpenVINO's CPU plugin computes nothing: an
-// output tensor of the caller stays unwritten, and the input may be lost. The compiled model alone tells, by where a new request
-// has its tensors. A dynamic output has none before the first run, so one that could be an input counts as aliased until then.
+// Sets `aliased` of each output that the compiled model may keep in an input's memory. If a model folds to output = input (an
+// Einsum "ab->ab", an If with a constant condition, a Loop that passes its value on), OpenVINO's CPU plugin computes nothing: the
+// caller's output tensor stays unwritten, and the input may be lost. Only the tensor addresses in a new infer request show this. A
+// dynamic output has no tensor before the first run, so it counts as aliased until then if it could be an input.
 void find_aliased_outputs(const OpenVino& openvino, const OpenVino::Compiled* compiled, std::vector<GraphArgument>* arguments);
 
 }  // namespace anyzero

@@ -19,11 +19,11 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kMostBytes = uint64_t{1} << 46;
 
-// Where the parts lie follows from how long they are, so that there is nothing to contradict.
+// Offsets are computed from the sizes, so that no stored offset can contradict them.
 struct Head {
   char magic[8];
   uint32_t version;
-  uint32_t checksum;  // of everything else, the head with a zero here
+  uint32_t checksum;  // of the whole blob, with this field as zero
   uint64_t total_bytes;
   uint64_t manifest_bytes;
   uint64_t weights_bytes;
@@ -53,7 +53,7 @@ bool no_memory(uint64_t size, std::string* reason) {
   return false;
 }
 
-// The parts of a blob whose head is in order.
+// Splits a blob with a valid head into its parts.
 bool take_apart(std::span<const unsigned char> all, const Head& head, BlobView* view, std::string* reason) {
   const std::string_view manifest(reinterpret_cast<const char*>(all.data()) + sizeof head, head.manifest_bytes);
   if (!Manifest::read(manifest, &view->manifest, reason)) return false;
@@ -112,7 +112,7 @@ std::shared_ptr<Mapping> Mapping::of(void* mapped, size_t size) try {
 
 std::shared_ptr<Mapping> allocate_mapping(uint64_t size) {
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  // Weights are read from one end to the other, so fewer and larger pages are all gain.
+  // Weights are read sequentially, so huge pages only help.
   if (memory != MAP_FAILED && size >= 2 * kHugePage) madvise(memory, size, MADV_HUGEPAGE);
   return Mapping::of(memory, size);
 }

@@ -1,10 +1,10 @@
-// A native blob: everything that a graph is, in one run of bytes that needs nothing else to be loaded again.
+// A native blob: a whole graph in one self-contained run of bytes.
 //
 //     head (64 bytes) · manifest · zeros · weights, from the next multiple of 4096 · zeros · form, from the next one
 //
-// The form is what OpenVINO has compiled of the rest, for whom `form_identity` says; a blob need not have one.
+// The form is OpenVINO's compiled model of the IR and weights; it is valid only where `form_identity` matches. It is optional.
 //
-// It is used where it lies. At an address that is a multiple of 4096 the weights are on pages of their own; any other works too.
+// A blob is used in place. The weights start on a page boundary if the blob does; other addresses work, too.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@
 
 namespace anyzero {
 
-// The format above, and the oldest that is still read.
+// The current format version, and the oldest that is still read.
 inline constexpr uint32_t kBlobVersion = 2;
-inline constexpr uint32_t kOldestBlobVersion = 1;  // without a form, and zeros where the head tells of it
+inline constexpr uint32_t kOldestBlobVersion = 1;  // no form, and zeros in the head's fields for it
 
-// A view of bytes that the caller keeps.
+// A view of bytes that the caller owns.
 struct BlobView {
   Manifest manifest;
   std::span<const unsigned char> weights;
   std::span<const unsigned char> form;
   ContentHash form_identity;
-  std::span<const unsigned char> all;  // without what may follow it
+  std::span<const unsigned char> all;  // without trailing bytes
 };
 
 // Whole pages of memory, or of a file. Threading: immutable.
 class Mapping {
  public:
-  // Takes over what mmap returned; nothing where that failed.
+  // Takes ownership of a mapping that mmap returned; nullptr if mmap failed.
   static std::shared_ptr<Mapping> of(void* mapped, size_t size);
   Mapping(unsigned char* address, size_t size) : address_(address), size_(size) {}
   ~Mapping();
@@ -50,26 +50,26 @@ class Mapping {
   size_t size_;
 };
 
-// Memory of its own, zeroed; nothing where there is none.
+// Zeroed anonymous memory; nullptr if there is not enough.
 std::shared_ptr<Mapping> allocate_mapping(uint64_t size);
 
-// A blob and what keeps its bytes; copies share them.
+// A blob and the owner of its bytes; copies share them.
 struct MappedBlob {
   std::shared_ptr<const Mapping> memory;
   BlobView view;
 };
 
-// What `bytes` begin with; others may follow, because who stores a blob pads it. False with a reason: nothing in them is trusted.
+// Parses the blob at the start of `bytes`; padding may follow it. The bytes are untrusted: false with a reason if they are invalid.
 bool read_blob(std::span<const unsigned char> bytes, BlobView* view, std::string* reason);
 
-// Lays a blob out in memory of its own. `fill` writes every byte of the weights, or says why it cannot.
+// Lays out a blob in newly allocated memory. `fill` writes every byte of the weights, or gives the reason why it cannot.
 using FillWeights = std::function<bool(std::span<unsigned char> weights, std::string* reason)>;
 bool make_blob(std::string_view manifest, uint64_t weights_size, const FillWeights& fill, MappedBlob* blob, std::string* reason);
 
-// The same blob in memory of its own, for bytes that will not stay.
+// Copies the blob to newly allocated memory, for bytes that will not stay valid.
 bool copy_blob(const BlobView& from, MappedBlob* blob, std::string* reason);
 
-// The same blob with that form.
+// Copies the blob and adds the form.
 bool extend_blob(const BlobView& from, std::span<const unsigned char> form, const ContentHash& identity, MappedBlob* blob,
                  std::string* reason);
 

@@ -5,15 +5,15 @@
 
 namespace anyzero {
 
-// Touch every page of at least one byte. To be called inside a trap, which catches what is wrong. Writing changes nothing, also not
-// what somebody else writes at the same time.
+// Touch every page of at least one byte. Call them inside a trap, which catches the fault of an unmapped page. The write is an
+// atomic OR with 0, so concurrent writes of other threads are preserved.
 void read_each_page(const unsigned char* memory, uint64_t bytes);
 void write_each_page(unsigned char* memory, uint64_t bytes);
 
-// Touching pages that are there costs less than asking whose they are, up to so many bytes.
+// Up to this many bytes, touching mapped pages costs less than looking up their owner.
 inline constexpr uint64_t kWorthAsking = 64 * 1024;
 
-// Memory that the driver's heap has given out is there, to be read and written, as long as nobody frees it.
+// Whether the driver's heap has allocated this memory: then it is readable and writable until it is freed.
 bool of_our_heap(const unsigned char* memory, uint64_t bytes);
 
 }  // namespace anyzero

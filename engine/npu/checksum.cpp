@@ -11,11 +11,11 @@ namespace anyzero {
 
 namespace {
 
-constexpr uint32_t kPolynomial = 0x82F63B78;  // CRC-32C's, its lowest power first
+constexpr uint32_t kPolynomial = 0x82F63B78;  // of CRC-32C, lowest power first
 
 using Table = std::array<uint32_t, 256>;
 
-// kTables[n][byte]: what the byte leaves behind after n more bytes of zeros.
+// kTables[n][byte]: remainder of the byte after n more zero bytes.
 constexpr std::array<Table, 8> kTables = [] {
   std::array<Table, 8> tables{};
   for (uint32_t i = 0; i < 256; ++i) {
@@ -45,13 +45,15 @@ uint32_t by_tables(uint32_t rest, const unsigned char* at, size_t size) {
 
 #if defined(__x86_64__)
 
-// The instruction takes 8 bytes in a cycle but answers after three, so three streams run side by side. They begin as if nothing
-// came before them and are joined afterwards: a remainder moves over what follows it as if that were zeros.
+// The instruction has a throughput of 8 bytes per cycle and a latency of three cycles, so three streams run interleaved. Each
+// stream starts with remainder 0. They are combined afterwards: a remainder is advanced over the following streams as if those were
+// zeros.
 constexpr size_t kStream = 16384;  // a power of two; shorter ones are slower from memory
 
-// kOver[n][byte]: the remainder's n-th byte, moved over a stream. Made when compiling, so that no fork meets it half done.
+// kOver[n][byte]: the remainder's n-th byte, advanced over one stream. Computed at compile time, so that a fork cannot see it half
+// initialised.
 constexpr std::array<Table, 4> kOver = [] {
-  // What each bit becomes: moved over one bit, then over twice as many again and again.
+  // The value of each bit, advanced by one bit and then by repeated doubling.
   std::array<uint32_t, 32> moved{};
   moved[0] = kPolynomial;
   for (uint32_t bit = 1; bit < 32; ++bit) moved[bit] = 1u << (bit - 1);

@@ -1,4 +1,4 @@
-// CRC-32C, as fast as memory: a blob of gigabytes is looked through whenever it is loaded.
+// CRC-32C at memory bandwidth: every load of a blob, which may have gigabytes, verifies it.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace anyzero {
 
-// Of `bytes` behind others whose checksum is `before`.
+// Checksum of `bytes` that follow data with the checksum `before`.
 uint32_t checksum(std::span<const unsigned char> bytes, uint32_t before = 0);
 
-// The same by tables, on any processor; for those without the instruction, and for tests.
+// The table-driven version, for processors without the instruction and for tests.
 uint32_t checksum_portable(std::span<const unsigned char> bytes, uint32_t before = 0);
 
 }  // namespace anyzero

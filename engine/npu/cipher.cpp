@@ -53,7 +53,7 @@ bool Cipher::load() {
   return whole;
 }
 
-// The library counts in int. Without `to` the bytes are only authenticated.
+// The library's sizes are of type int. Without `to` the bytes are only authenticated.
 bool Cipher::feed(Run* run, Update update, std::span<const unsigned char> from, unsigned char* to) {
   constexpr size_t kMost = size_t{1} << 30;
   while (!from.empty()) {

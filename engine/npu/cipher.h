@@ -1,4 +1,4 @@
-// AES-256 in Galois/counter mode, by the system's OpenSSL, which is loaded when it is first needed.
+// AES-256-GCM by the system's OpenSSL, which is loaded on first use.
 #pragma once
 
 #include <array>
@@ -9,24 +9,24 @@
 namespace anyzero {
 
 using CipherKey = std::array<unsigned char, 32>;
-using CipherNonce = std::array<unsigned char, 12>;  // never twice with one key
+using CipherNonce = std::array<unsigned char, 12>;  // must be unique for each key
 using CipherTag = std::array<unsigned char, 16>;
 
 // Threading: any thread.
 class Cipher {
  public:
-  // nullptr, with a reason that says what to do, where the system has no OpenSSL.
+  // nullptr, with a reason that tells the user what to do, if the system has no OpenSSL.
   static const Cipher* open(std::string* reason);
 
-  // `text` and `to` have the same size. `known` is not encrypted, and as safe from changes.
+  // `text` and `to` have the same size. `known` is authenticated but not encrypted.
   bool encrypt(const CipherKey& key, const CipherNonce& nonce, std::span<const unsigned char> known,
                std::span<const unsigned char> text, unsigned char* to, CipherTag* tag) const;
-  // False when anything was changed; what was written to `to` then means nothing.
+  // False if anything was changed; the contents of `to` are then undefined.
   bool decrypt(const CipherKey& key, const CipherNonce& nonce, std::span<const unsigned char> known,
                std::span<const unsigned char> text, unsigned char* to, const CipherTag& tag) const;
 
  private:
-  // Objects of the library; only pointers to them are seen.
+  // Opaque types of the library.
   struct Run;
   struct Method;
   struct Engine;

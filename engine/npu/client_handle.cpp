@@ -6,7 +6,7 @@ namespace anyzero {
 
 void* unwrapped(void* handle, LoaderKind kind) {
   using Translate = uint32_t (*)(uint32_t kind, void* in, void** out);
-  // Looked up each time: it costs little where no loader wraps handles, because then this is not reached.
+  // Looked up on every call: this is only reached if a loader wraps handles, so the cost is low otherwise.
   void* loader = dlopen("libze_loader.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (!loader) return handle;
   auto translate = reinterpret_cast<Translate>(dlsym(loader, "zelLoaderTranslateHandle"));

@@ -1,5 +1,5 @@
-// Handles as extension functions get them: a loader that wraps handles does not know these functions, so they may be the loader's
-// own, which it translates when asked.
+// Handles passed to extension functions. A loader that wraps handles does not know these functions and passes its own handles on,
+// so they are translated here by the loader's function.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace anyzero {
 
-// As the loader numbers the kinds of handles.
+// Handle types, numbered as in the loader.
 enum class LoaderKind : uint32_t { Driver, Device, Context, CommandQueue, CommandList, Fence, EventPool, Event };
 
-// What a loader in this process has wrapped in `handle`; the same again where there is none, or it wraps nothing.
+// The driver handle that a loader in this process has wrapped in `handle`; `handle` itself if no loader wraps handles.
 void* unwrapped(void* handle, LoaderKind kind);
 
-// nullptr unless the handle is, or wraps, a live T.
+// nullptr unless the handle is a live T, or wraps one.
 template <class T>
 T* from_client(void* handle, LoaderKind kind) {
   if (T* object = checked<T>(handle)) return object;

@@ -1,4 +1,4 @@
-// Executions of graphs in command lists, and how they are changed afterwards.
+// Graph executions in command lists, and their later mutation.
 #include "../objects/commands/command_list_append.h"
 #include "inference.h"
 

@@ -13,10 +13,10 @@ namespace anyzero {
 
 namespace {
 
-// A form holds the weights as well, laid out for the processor. Of larger ones reading takes as long as making them anew.
+// A form also contains the weights, in the processor's layout. Above this size, loading it takes as long as recompiling.
 constexpr off_t kMostBytes = off_t{256} << 20;
 
-// Variables by which the library is held to other instructions or precisions.
+// Environment variables that restrict the library's instruction set or precision.
 constexpr std::array kVariables = {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_CPU_ISA_HINTS", "DNNL_CPU_ISA_HINTS",
                                    "ONEDNN_DEFAULT_FPMATH_MODE"};
 
@@ -32,7 +32,7 @@ std::string describe_processor() {
     for (uint32_t sub : {0u, 1u}) {
       std::array<uint32_t, 4> found{};
       if (!__get_cpuid_count(leaf, sub, &found[0], &found[1], &found[2], &found[3])) continue;
-      // The number of the processor that this thread happens to run on.
+      // Masks the APIC id of the processor that runs this thread.
       if (leaf == 1) found[1] &= 0x0000ffffu;
       text.append(reinterpret_cast<const char*>(found.data()), sizeof found);
     }
@@ -59,7 +59,7 @@ ContentHash form_identity(const OpenVino& openvino) {
 
 bool has_form(const std::vector<std::pair<std::string, std::string>>& properties) {
   return std::all_of(properties.begin(), properties.end(), [](const auto& property) {
-    return property.first == "PERFORMANCE_HINT" && property.second == "LATENCY";  // as without it
+    return property.first == "PERFORMANCE_HINT" && property.second == "LATENCY";  // the default
   });
 }
 

@@ -1,5 +1,5 @@
-// The form in which OpenVINO's CPU plugin keeps a compiled model: what a blob has beside the IR, so that it is ready sooner. It is
-// for one processor and one build of OpenVINO; elsewhere the IR is compiled again.
+// The form: a compiled model as exported by OpenVINO's CPU plugin. A blob stores it beside the IR to load faster. It is valid for
+// one processor type and one build of OpenVINO; otherwise the IR is compiled again.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,17 @@
 
 namespace anyzero {
 
-// What compiled models depend on besides the model: the instructions of this processor and what else decides about them.
+// Hash of everything besides the model that compilation depends on: the processor's instruction set and the settings that restrict
+// it.
 ContentHash processor_identity();
 
-// The same and the library: where a blob has this identity, its form may be used.
+// The same with the library's build. The form of a blob may be used if the blob has this identity.
 ContentHash form_identity(const OpenVino& openvino);
 
-// The library takes a compiled form without properties, so one is kept of models that were compiled with none that matter.
+// Imports take no properties, so a form is kept only of models that were compiled without properties that matter.
 bool has_form(const std::vector<std::pair<std::string, std::string>>& properties);
 
-// Nothing where the library has no such form, or it is not worth its size.
+// nullptr if the library cannot export one, or if it is too large to be useful.
 std::shared_ptr<const Mapping> export_form(const OpenVino& openvino, const OpenVino::Compiled* compiled);
 
 }  // namespace anyzero

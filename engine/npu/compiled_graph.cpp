@@ -14,7 +14,7 @@ namespace anyzero {
 
 namespace {
 
-// A blob may come from anywhere, and some of the library's properties name files to write.
+// Allowed properties. Blobs are untrusted, and some of the library's properties name files to write.
 constexpr std::array kProperties = {
     "PERF_COUNT",
     "PERFORMANCE_HINT",
@@ -61,7 +61,7 @@ ze_result_t result_of(std::string_view text, ze_result_t otherwise) {
   return otherwise;
 }
 
-// Others have written to the log before.
+// Appends to the log, which may already have text from other steps.
 void say(std::string* log, const std::string& text) {
   if (!log->empty() && log->back() != '\n') *log += '\n';
   *log += text;
@@ -80,7 +80,7 @@ std::string listed(const OpenVino::PartialShape& shape) {
   return text + "]";
 }
 
-// The model as the library reads it; none, with a log, when it cannot.
+// Reads the model with the library; null, with a log, on failure.
 ze_result_t read_model(const OpenVino& openvino, std::string_view xml, std::span<const unsigned char> weights,
                        Owned<OpenVino::Model>* model, std::string* log) {
   std::string reason;
@@ -88,11 +88,11 @@ ze_result_t read_model(const OpenVino& openvino, std::string_view xml, std::span
     say(log, "OpenVINO cannot read the model: " + reason);
     return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
   }
-  // Without a tensor the library refuses constants that have no bytes.
+  // Without a tensor the library rejects constants of zero bytes.
   static unsigned char none = 0;
   Owned<OpenVino::Tensor> tensor(openvino.tensor_free);
   int64_t size = static_cast<int64_t>(weights.size());
-  // Only read, whatever the type says.
+  // Read-only, despite the type.
   void* memory = weights.empty() ? &none : const_cast<unsigned char*>(weights.data());
   if (int status = openvino.tensor_over(OpenVino::kByte, {1, &size}, memory, tensor.out())) {
     say(log, "OpenVINO rejects the weights: " + openvino.explain(status));
@@ -130,7 +130,7 @@ ze_result_t compile_model(const OpenVino& openvino, const OpenVino::Model* model
     p[count++] = key.c_str();
     p[count++] = value.c_str();
   }
-  // It takes as many of them as it is told, so all can be passed always.
+  // The function reads as many arguments as the count says, so all are always passed.
   static_assert(OpenVino::kMostProperties == 16);
   int status = 0;
   if (!OpenVinoCall::survived([&] {
@@ -148,7 +148,7 @@ ze_result_t compile_model(const OpenVino& openvino, const OpenVino::Model* model
   return result_of(why, ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
-// Inputs and outputs of a model that was read.
+// Inputs and outputs of a model before compilation.
 struct ModelPorts {
   const OpenVino& openvino;
   const OpenVino::Model* model;
@@ -163,7 +163,7 @@ struct ModelPorts {
   }
 };
 
-// And of one that is compiled.
+// Inputs and outputs of a compiled model.
 struct CompiledPorts {
   const OpenVino& openvino;
   const OpenVino::Compiled* compiled;
@@ -198,7 +198,7 @@ void CompiledGraph::finish() {
 
 bool CompiledGraph::import(std::span<const unsigned char> form) {
   int status = -1;
-  std::string ignored;  // the model is compiled again, and then says what is wrong with it
+  std::string ignored;  // after a failure the model is compiled again, which reports the error
   const auto* content = reinterpret_cast<const char*>(form.data());
   return OpenVinoCall::survived(
              [&] { status = openvino_->import_model(openvino_->core(), content, form.size(), "CPU", &compiled_); }) &&
@@ -289,7 +289,7 @@ CompiledGraph::~CompiledGraph() {
   if (OpenVinoCall call; call) {
     if (compiled_) openvino_->compiled_free(compiled_);
   } else {
-    new std::shared_ptr<const void>(std::move(keeps_weights_));  // what is leaked still looks at them
+    new std::shared_ptr<const void>(std::move(keeps_weights_));  // leaked objects still read them
   }
 }
 
@@ -301,7 +301,7 @@ std::shared_ptr<const Mapping> CompiledGraph::form() const {
 
 ContentHash CompiledGraph::form_identity() const { return anyzero::form_identity(*openvino_); }
 
-// The manifest is what the client makes its buffers by, so what the model does must not differ from it.
+// The client allocates its buffers by the manifest, so the model must match it.
 template <class Ports>
 ze_result_t CompiledGraph::agree(const Ports& ports, std::string* log) {
   size_t named[2] = {0, 0};

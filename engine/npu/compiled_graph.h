@@ -1,4 +1,4 @@
-// A model that OpenVINO has compiled for the processor, ready to be executed any number of times at once.
+// A model compiled by OpenVINO for the CPU; it can be executed concurrently any number of times.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace anyzero {
 
-// Threading: any thread; immutable once it is made.
+// Threading: any thread; immutable after construction.
 class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
  public:
-  // The weights are used where they lie; `keeps_weights`, if given, holds that memory as long as the graph or an execution of it
-  // lives. `log` tells why it failed.
+  // The weights are used in place. `keeps_weights`, if given, owns that memory for the lifetime of the graph and its executions.
+  // `log` gets the reason of a failure.
   static ze_result_t compile(const Manifest& manifest, std::span<const unsigned char> weights,
                              std::shared_ptr<const void> keeps_weights, std::shared_ptr<CompiledGraph>* out, std::string* log);
-  // The same from a blob that the caller keeps: from its form where that was made here.
+  // The same from a blob that the caller keeps valid. Uses the blob's form if its identity matches this machine.
   static ze_result_t load(const BlobView& blob, std::shared_ptr<const void> keeps_blob, std::shared_ptr<CompiledGraph>* out,
                           std::string* log);
-  // The arguments of a model, without compiling it. Weights that no shape follows from may have any value.
+  // The arguments of a model, without compiling it. Weights that do not determine a shape may have any value.
   static ze_result_t describe(const Manifest& manifest, std::span<const unsigned char> weights,
                               std::vector<GraphArgument>* arguments, std::string* log);
-  // Whether a model by itself compiles; the log tells why not.
+  // Whether a model compiles on its own; if not, the log gets the reason.
   static bool can_compile(std::string_view xml, std::span<const unsigned char> weights, std::string* log);
   ~CompiledGraph();
   CompiledGraph(const CompiledGraph&) = delete;
@@ -37,11 +37,11 @@ class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
   // The state of one execution. nullptr, with the reason, when OpenVINO gives no infer request.
   std::unique_ptr<Execution> prepare(std::string* reason);
 
-  // The manifest's, with bounds that the manifest left open (0) as the model has them.
+  // The manifest's arguments. Bounds that the manifest left open (0) are filled in from the model.
   const std::vector<GraphArgument>& arguments() const { return arguments_; }
   bool profiling() const { return profiling_; }
 
-  // The compiled form, to be loaded later; nothing where the library has none.
+  // Exports the compiled form; nullptr if the library cannot.
   std::shared_ptr<const Mapping> form() const;
   ContentHash form_identity() const;
   bool from_form() const { return from_form_; }
@@ -70,7 +70,7 @@ class CompiledGraph : public std::enable_shared_from_this<CompiledGraph> {
   bool from_form_ = false;
 };
 
-// The names of the model's layers that can be compiled. False, with a log, when there is nothing to ask.
+// The names of the model's layers that can be compiled. False, with a log, if the model cannot be queried.
 bool query_layers(const Manifest& manifest, std::span<const unsigned char> weights, std::vector<std::string>* supported,
                   std::string* log);
 

@@ -3,9 +3,9 @@
 
 namespace anyzero {
 
-// Names with blanks between them.
+// Names, separated by blanks.
 const char* compiler_options();
-// `value` may be null: then any.
+// A null `value` stands for any value.
 bool knows_compiler_option(const char* name, const char* value);
 
 }  // namespace anyzero

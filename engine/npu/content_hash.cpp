@@ -9,12 +9,12 @@ namespace anyzero {
 
 namespace {
 
-// Halves of a 128-bit state.
+// One 128-bit state, in two halves.
 struct Lane {
   uint64_t a, b;
 
-  // Multiplies what comes in into the state. The halves of the product are folded, because its low bits alone are those of few bits
-  // of the factors; and the factors are added, so that nothing is lost where one of them is zero.
+  // Multiplies the input into the state. The halves of the product are folded, because its low bits depend on few bits of the
+  // factors. The factors are also added, so that a zero factor loses no information.
   void take(uint64_t x, uint64_t y) {
     const uint64_t p = a ^ x, q = b ^ y;
     const unsigned __int128 product = static_cast<unsigned __int128>(p) * q;
@@ -24,10 +24,10 @@ struct Lane {
   }
 };
 
-constexpr size_t kLanes = 4;  // as many as hide the latency of a multiplication
+constexpr size_t kLanes = 4;  // enough to hide the latency of a multiplication
 constexpr size_t kBlock = kLanes * 2 * sizeof(uint64_t);
 
-// Numbers without a pattern: the steps of an odd constant through a mixer.
+// Pseudo-random constants: an odd increment passed through a mixer.
 constexpr std::array<uint64_t, 2 * kLanes + 2> kSalt = [] {
   std::array<uint64_t, 2 * kLanes + 2> salt{};
   uint64_t step = 0x6A09E667F3BCC909;
@@ -49,7 +49,7 @@ class Hash {
   void part(std::span<const unsigned char> bytes) {
     const unsigned char* at = bytes.data();
     size_t left = bytes.size();
-    // In variables of their own they stay in registers.
+    // Local copies stay in registers.
     std::array<Lane, kLanes> lanes = lanes_;
     for (; left >= kBlock; at += kBlock, left -= kBlock) take(lanes, at);
     if (left) {
@@ -57,7 +57,7 @@ class Hash {
       std::memcpy(last, at, left);
       take(lanes, last);
     }
-    // The length is what tells padding from contents, and one part from the next.
+    // The length distinguishes padding from contents, and the index distinguishes the parts.
     lanes[0].take(bytes.size(), ++parts_);
     lanes_ = lanes;
   }
@@ -76,7 +76,7 @@ class Hash {
     std::memcpy(&value, at, sizeof value);
     return value;
   }
-  // Written out, for compilers leave lanes that a loop counts through in memory.
+  // Unrolled by hand: compilers keep lanes that are indexed by a loop in memory.
   static void take(std::array<Lane, kLanes>& lanes, const unsigned char* block) {
     static_assert(kLanes == 4);
     lanes[0].take(word(block), word(block + 8));

@@ -1,5 +1,5 @@
-// A name for contents, by which the model cache finds them again. 128 bits: different contents do not meet by chance. Somebody who
-// looks for two contents with one name may find them, so it is for finding, not for trusting.
+// A 128-bit content hash, the key of the model cache. Accidental collisions are negligible. It is not cryptographic: an attacker
+// may construct a collision, so a match proves nothing about the origin.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ContentHash {
   std::string hex() const;  // 32 digits
 };
 
-// The parts count with their borders: ("ab", "c") is not ("a", "bc").
+// Part boundaries count: ("ab", "c") differs from ("a", "bc").
 ContentHash content_hash(std::span<const std::span<const unsigned char>> parts);
 ContentHash content_hash(std::initializer_list<std::span<const unsigned char>> parts);
 

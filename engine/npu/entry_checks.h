@@ -1,4 +1,4 @@
-// Prologue and epilogue of the extensions' functions: they check their arguments, and let no exception out.
+// Prologue and epilogue of the extensions' functions: they check the arguments and catch all exceptions.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace anyzero {
 
-// The name of a function of this namespace, as the compiler writes it.
+// The name of a function in this namespace, from the compiler.
 template <auto F>
 constexpr std::string_view entry_name() {
   constexpr std::string_view all = __PRETTY_FUNCTION__;
@@ -39,7 +39,7 @@ struct SafeEntry<F> {
   }
 };
 
-// The entry of a table for `F`.
+// The dispatch table's entry for `F`.
 template <auto F>
 inline constexpr auto safe = SafeEntry<F>::call;
 

@@ -21,7 +21,7 @@ namespace anyzero {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr uint64_t kMostBytes = uint64_t{1} << 47;  // what a process can address
+constexpr uint64_t kMostBytes = uint64_t{1} << 47;  // size of the address space of a process
 
 }  // namespace
 
@@ -65,7 +65,7 @@ Execution::~Execution() {
     for (Slot& slot : slots_)
       if (slot.tensor) openvino_->tensor_free(slot.tensor);
   } else {
-    for (Slot& slot : slots_) (void)slot.stage.release();  // the leaked request still has them
+    for (Slot& slot : slots_) (void)slot.stage.release();  // the leaked request still uses them
     new std::shared_ptr<CompiledGraph>(std::move(graph_));
   }
 }
@@ -124,11 +124,11 @@ bool Execution::complete(std::string* reason) const {
   return true;
 }
 
-// Decides, after arguments have changed, which of them the model may use in place.
+// Decides, after a change of arguments, which of them the model may use in place.
 bool Execution::settle(std::string* reason) {
   if (!complete(reason)) return false;
   delivers_ = false;
-  // Their largest extent counts, not that of the last run.
+  // The maximum extent counts, not that of the last run.
   for (Slot& slot : slots_)
     if (slot.dynamic) {
       std::copy_n(slot.argument->dims.begin(), slot.rank, slot.dims);
@@ -142,11 +142,12 @@ bool Execution::settle(std::string* reason) {
     }
     bool staged = slot.strided;
     if (!slot.input()) {
-      // An output is written while inputs are still read: a state's old value, or whatever else the caller keeps there.
+      // The model writes an output while it still reads its inputs, so an output must not overlap an input (such as the old value
+      // of a state).
       for (const Slot& other : slots_)
         staged |= other.input() && !other.shape() && !other.weights() && other.memory < slot.memory + slot.extent() &&
                   slot.memory < other.memory + other.extent();
-      // How much of it is written turns out later; it has to be large enough for everything, or to be written then.
+      // The size written is known only after the run: the memory must be large enough for the maximum, or be written after the run.
       staged |= slot.dynamic && !slot.kept && !of_our_heap(slot.memory, slot.argument->bytes);
       delivers_ |= staged || slot.dynamic || slot.kept;
     }
@@ -170,7 +171,7 @@ bool Execution::hand_over(Slot& slot, std::string* reason) {
   alignas(64) static unsigned char nothing[64];
   unsigned char* memory = slot.staged ? slot.stage.get() : slot.memory ? slot.memory : nothing;
   OpenVino::Tensor* fresh = nullptr;
-  // An output's tensor begins with all the room there is; the library makes it smaller.
+  // An output's tensor starts with its maximum shape; the library shrinks it.
   if (!slot.input()) std::copy_n(slot.argument->dims.begin(), slot.rank, slot.dims);
   int status = openvino_->tensor_over(slot.argument->element_type, {slot.rank, slot.dims}, memory, &fresh);
   if (status == 0) status = (slot.input() ? openvino_->set_input : openvino_->set_output)(request_, slot.argument->port, fresh);
@@ -185,7 +186,7 @@ bool Execution::hand_over(Slot& slot, std::string* reason) {
   return true;
 }
 
-// The dimensions of an input as the caller gives them. Called inside a trap; false when they are none.
+// Reads the dimensions of an input from the caller's shape argument. Called inside a trap; false if they are invalid.
 bool Execution::read_shape(Slot& slot) {
   int32_t given[kMostDims];
   const Slot& source = slots_[slot.argument->companion];
@@ -210,7 +211,7 @@ void Execution::blame(const Slot& slot, const Fault& fault, std::string* reason)
   *reason = text;
 }
 
-// Everything that may be wrong with the caller's memory is found here, because inside the library it would be the end.
+// Checks all of the caller's memory here, because a fault inside the library would be fatal.
 bool Execution::fetch_inputs(std::string* reason) {
   for (Slot& slot : slots_) {
     const uint64_t bytes = slot.argument->bytes;
@@ -227,7 +228,7 @@ bool Execution::fetch_inputs(std::string* reason) {
       }
       at = &slot;
       if (!shaped) return;
-      // A dynamic output is written once it is known how far.
+      // A dynamic output is written later, once its size is known.
       const uint64_t bytes = slot.dynamic && !slot.input() ? 0 : slot.extent();
       if (bytes == 0) continue;
       if (!slot.trusted) {
@@ -263,7 +264,7 @@ bool Execution::run(std::string* reason) {
   if (!fetch_inputs(reason)) return false;
   for (Slot& slot : slots_)
     if (slot.stale && !slot.shape() && !slot.kept && !hand_over(slot, reason)) return false;
-  // Kernels that run on this thread later count on how it computes.
+  // Kernels that run on this thread later rely on its MXCSR.
   const unsigned rounding = _mm_getcsr();
   int status = 0;
   const bool survived = OpenVinoCall::survived([&] { status = openvino_->infer(request_); });
@@ -298,7 +299,7 @@ bool Execution::read_out_shape(Slot& slot, std::string* reason) {
   return same;
 }
 
-// Gets the library's own tensor of an output.
+// Gets the library's own tensor for an output.
 bool Execution::find_kept(Slot& slot, std::string* reason) {
   if (slot.tensor) openvino_->tensor_free(std::exchange(slot.tensor, nullptr));
   void* data = nullptr;
@@ -323,7 +324,7 @@ bool Execution::deliver_outputs(std::string* reason) {
     if (slot.kept ? !find_kept(slot, reason) : slot.dynamic && !slot.input() && !read_out_shape(slot, reason)) return false;
   Slot* volatile at = slots_.data();
   const Fault fault = trapped([&] {
-    // An output may be an input that is written over below.
+    // An output may share memory with an input that is overwritten below.
     for (Slot& slot : slots_)
       if (slot.kept && slot.staged && slot.packed()) std::memcpy(slot.stage.get(), slot.result, slot.packed());
     for (Slot& slot : slots_) {
@@ -354,7 +355,7 @@ bool Execution::deliver_outputs(std::string* reason) {
   }
   for (Slot& slot : slots_)
     if (slot.kept && slot.dynamic && slot.packed() && !in_an_input(slot)) {
-      slot.kept = false;  // it was a mere suspicion
+      slot.kept = false;  // the output is not aliased after all
       slot.stale = changed_ = true;
     }
   return true;

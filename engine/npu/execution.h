@@ -16,31 +16,31 @@ namespace anyzero {
 class CompiledGraph;
 struct Fault;
 
-// The time of a layer in the last run.
+// Time of a layer in the last run.
 struct LayerTime {
   enum class Status : uint32_t { NotRun, OptimizedOut, Executed };
   std::string name;
   std::string type;
-  std::string exec_type;  // which implementation OpenVINO chose
+  std::string exec_type;  // the implementation that OpenVINO chose
   Status status = Status::NotRun;
   uint64_t real_us = 0;
   uint64_t cpu_us = 0;
 };
 
-// Threading: one thread at a time. Inputs are read and outputs written where the caller has them, unless they overlap, have
-// strides of their own, or cannot be known to be large enough.
+// Threading: one thread at a time. Inputs are read and outputs written in the caller's memory, unless they overlap, are strided, or
+// may be too small.
 class Execution {
  public:
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  // `pointer` is used by every later run. `byte_strides`, outermost dimension first, for memory that is not packed.
+  // `pointer` is used by all later runs. `byte_strides`, outermost dimension first, is for memory that is not packed.
   bool bind(uint32_t argument, void* pointer, const uint32_t* byte_strides, std::string* reason);
-  // False, with the reason, when an argument has no memory or bad memory, when a shape is out of bounds, or when OpenVINO fails.
-  // Allocates nothing unless a shape or an argument has changed.
+  // False, with the reason, if an argument has no memory or invalid memory, if a shape is out of bounds, or if OpenVINO fails.
+  // Allocates only after a change of a shape or an argument.
   bool run(std::string* reason);
-  // After a run of a graph that was compiled for profiling; empty otherwise.
+  // Layer times of the last run of a graph that was compiled for profiling; empty otherwise.
   std::vector<LayerTime> layers() const;
 
  private:
@@ -55,25 +55,25 @@ class Execution {
   struct Slot {
     const GraphArgument* argument = nullptr;
     uint32_t rank = 0;
-    uint32_t element = 0;  // bytes; 0 for types smaller than one
+    uint32_t element = 0;  // in bytes; 0 for types smaller than a byte
     bool dynamic = false;
     bool strided = false;
-    bool staged = false;   // the model computes with `stage` instead of `memory`
-    bool kept = false;     // an output that stays in the library's own tensor, and is copied from there
-    bool trusted = false;  // all of it is known to be there, so it need not be checked
-    bool stale = true;     // the request does not have the tensor for `memory` and `dims` yet
+    bool staged = false;   // the model uses `stage` instead of `memory`
+    bool kept = false;     // an output that stays in the library's own tensor and is copied from it
+    bool trusted = false;  // known to be mapped completely, so it is not checked
+    bool stale = true;     // the request's tensor does not match `memory` and `dims` yet
     unsigned char* memory = nullptr;
-    int64_t dims[kMostDims] = {};  // what they are in this run
+    int64_t dims[kMostDims] = {};  // in this run
     uint32_t strides[kMostDims] = {};
     std::unique_ptr<unsigned char[], Freed> stage;
     OpenVino::Tensor* tensor = nullptr;
-    const unsigned char* result = nullptr;  // of what is kept: where the library has it after a run
+    const unsigned char* result = nullptr;  // if `kept`: address in the library after a run
 
     bool input() const { return argument->input(); }
     bool shape() const { return argument->role == GraphRole::Shape; }
-    bool weights() const { return argument->role == GraphRole::Weights; }  // the model has them already
+    bool weights() const { return argument->role == GraphRole::Weights; }  // already part of the model
     uint64_t packed() const;                                               // bytes of `dims`
-    uint64_t extent() const;                                               // bytes from the first to the last that belongs to it
+    uint64_t extent() const;                                               // bytes from the first to the last element
   };
 
   Execution(std::shared_ptr<CompiledGraph> graph, OpenVino::Request* request);
@@ -95,7 +95,7 @@ class Execution {
   OpenVino::Request* request_;
   std::vector<Slot> slots_;
   bool changed_ = true;    // an argument was bound since the last run
-  bool delivers_ = false;  // something is left to do after the inference
+  bool delivers_ = false;  // outputs have to be copied or shapes written after the inference
 };
 
 }  // namespace anyzero

@@ -68,13 +68,13 @@ ze_result_t ContextSetProperties(ze_context_handle_t hContext, ze_context_proper
   GIVEN(Context, context, hContext);
   NEEDED(properties);
   static_cast<void>(context);
-  // What it may ask for is to save power where the device idles, which sleeping threads do anyway.
+  // The only option is to save power while the device is idle, and idle worker threads sleep anyway.
   if (properties->options & ~uint32_t{ZE_NPU_CONTEXT_OPTION_IDLE_OPTIMIZATIONS})
     return fail(ZE_RESULT_ERROR_INVALID_ENUMERATION, "%s: options %#x", __func__, properties->options);
   return ZE_RESULT_SUCCESS;
 }
 
-// Nothing is held back that a context could do without.
+// The driver keeps no memory that a context could release.
 ze_result_t ContextReleaseMemory(ze_context_handle_t hContext) {
   GIVEN(Context, context, hContext);
   static_cast<void>(context);

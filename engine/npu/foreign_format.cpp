@@ -11,7 +11,7 @@ namespace anyzero {
 namespace {
 
 constexpr size_t kEnough = 64;
-constexpr size_t kModelXml = 16;  // where the XML begins in a model that OpenVINO's NPU plugin has serialised
+constexpr size_t kModelXml = 16;  // offset of the XML in a model serialised by OpenVINO's NPU plugin
 
 template <class T>
 T number(std::string_view bytes, size_t at) {

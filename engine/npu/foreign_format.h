@@ -1,4 +1,4 @@
-// Formats that are handed over by mistake where a graph is expected, recognised by their first bytes.
+// Recognises, by their first bytes, formats that programs pass by mistake as a graph.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 
 namespace anyzero {
 
-// "this is NAME; ADVICE" for bytes in a known format; empty for all others. Says nothing about native blobs of anyzero.
+// "this is NAME; ADVICE" for bytes in a known format; empty for all others, including native blobs of anyzero.
 std::string describe_foreign_format(std::span<const unsigned char> bytes);
 
 }  // namespace anyzero

@@ -13,7 +13,7 @@ namespace {
 struct Jobs {
   std::deque<std::function<void()>> waiting;
   bool running = false;
-  uint32_t generation = 0;  // of forks: a child has the jobs of its parent, and not the thread
+  uint32_t generation = 0;  // fork generation: a child inherits its parent's jobs, but not the thread
 };
 
 Guarded<Jobs>& jobs() {
@@ -32,7 +32,7 @@ bool next(std::function<void()>* job) {
 
 void* work(void*) {
   for (std::function<void()> job; next(&job);) {
-    // The end of the process waits for this, as for any call of the library.
+    // Process exit waits for this, as for any call of the library.
     if (OpenVinoCall call; call) job();
   }
   return nullptr;

@@ -1,12 +1,12 @@
-// Adds the compiled form to models that the cache has just got, on a thread beside the program: the first inference does not wait
-// for it, the end of the process does for a while.
+// Adds the compiled form to new models in the cache, on a background thread. The first inference does not wait for it; process exit
+// waits for a limited time.
 #pragma once
 
 #include <functional>
 
 namespace anyzero {
 
-// Runs `job` later, after those that came before. It is dropped where there is no thread, or when the process ends first.
+// Queues `job` behind earlier ones. It is dropped if no thread can be started, or if the process ends first.
 void keep_form_later(std::function<void()> job);
 
 }  // namespace anyzero

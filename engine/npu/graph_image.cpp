@@ -23,11 +23,11 @@ namespace anyzero {
 namespace {
 
 const ModelCache& model_cache() {
-  static const auto* cache = new ModelCache(settings.npu_cache, settings.npu_cache_bytes);  // leaked: graphs are made from anywhere
+  static const auto* cache = new ModelCache(settings.npu_cache, settings.npu_cache_bytes);  // leaked: any thread may create graphs
   return *cache;
 }
 
-// Constants that the planner has found in the program's memory, and where each goes among the weights.
+// Constants that the planner found in the program's memory, with the offset of each in the weights.
 struct BlobParts {
   std::vector<WeightsPiece> pieces;
   std::string manifest;
@@ -60,7 +60,7 @@ bool inside(std::span<const unsigned char> bytes, uint64_t offset, uint64_t size
   return offset <= bytes.size() && size <= bytes.size() - offset;
 }
 
-// All weights as they came; of a weightless graph only constants that stay in it.
+// Copies all weights unchanged; of a weightless graph only the constants that stay in it.
 bool gather_whole(const SerializedModel& model, const BlobParts& parts, std::span<unsigned char> weights, std::string* reason) {
   if (parts.pieces.empty() && model.weights.size() != weights.size()) {
     *reason = "the planner changed the size of the weights";
@@ -79,7 +79,7 @@ bool gather_whole(const SerializedModel& model, const BlobParts& parts, std::spa
 
 bool gather(const SerializedModel& model, const BlobParts& parts, std::span<unsigned char> weights, std::string* reason) {
   if (model.serializer == ModelSerializer::Whole) return gather_whole(model, parts, weights, reason);
-  // Constants that came along lie in front of those that were pointed to.
+  // Embedded constants come before those given by address.
   if (model.weights.size() > weights.size()) {
     *reason = "the planner left constants out";
     return false;
@@ -90,7 +90,7 @@ bool gather(const SerializedModel& model, const BlobParts& parts, std::span<unsi
       *reason = "a constant lies outside of the weights";
       return false;
     }
-    // The address is what the model's text says.
+    // The address comes from the model's text and may be invalid.
     const Fault fault = trapped([&] {
       if (piece.size) std::memcpy(weights.data() + piece.offset, reinterpret_cast<const void*>(piece.address), piece.size);
     });
@@ -133,7 +133,7 @@ ze_result_t lay_out_model(const ze_graph_desc_2_t& desc, MappedBlob* blob, std::
 ze_result_t GraphImage::make(const ze_graph_desc_2_t& desc, std::shared_ptr<GraphImage>* image, std::string* log) {
   auto made = std::make_shared<GraphImage>();
   made->secure_ = desc.flags & ZE_GRAPH_FLAG_SECURE_COMPILE;
-  // Now, not when a program wants to keep a graph that took long to compile.
+  // Checked now rather than when the program saves a graph that took long to compile.
   if (made->secure_ && !can_seal(log)) return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   if (ze_result_t r = desc.format == ZE_GRAPH_FORMAT_NATIVE ? made->adopt(desc, log) : made->build(desc, log)) return r;
   if (made->manifest().profiling()) made->flags_ |= ZE_GRAPH_PROPERTIES_FLAG_PROFILING_ENABLED;
@@ -141,7 +141,7 @@ ze_result_t GraphImage::make(const ze_graph_desc_2_t& desc, std::shared_ptr<Grap
   return ZE_RESULT_SUCCESS;
 }
 
-// A native blob: used where it lies if that stays there, else from a copy.
+// A native blob: used in place if its memory stays valid, otherwise copied.
 ze_result_t GraphImage::adopt(const ze_graph_desc_2_t& desc, std::string* log) {
   std::string reason;
   std::span<const unsigned char> bytes = {desc.pInput, desc.inputSize};
@@ -185,7 +185,7 @@ bool GraphImage::find_in_cache(const ContentHash& key) {
   return true;
 }
 
-// A serialised model: from the cache, or laid out and compiled.
+// A serialised model: loaded from the cache, or laid out and compiled.
 ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   SerializedModel model;
   if (ze_result_t r = split(desc, &model, log)) return r;
@@ -217,9 +217,9 @@ ze_result_t GraphImage::build(const ze_graph_desc_2_t& desc, std::string* log) {
   return ZE_RESULT_SUCCESS;
 }
 
-// A copy of the blob with the compiled form. False where there is none, or no memory.
+// Copies the blob and adds the compiled form. False if there is no form or not enough memory.
 bool GraphImage::extend(const CompiledGraph& compiled, MappedBlob* extended) const {
-  if (!blob_.form.empty() || manifest().weightless()) return false;  // a form has weights in it
+  if (!blob_.form.empty() || manifest().weightless()) return false;  // a form contains weights
   const std::shared_ptr<const Mapping> form = compiled.form();
   std::string ignored;
   return form && extend_blob(blob_, form->bytes(), compiled.form_identity(), extended, &ignored);
@@ -244,7 +244,7 @@ ze_result_t GraphImage::native_binary(std::span<const unsigned char>* bytes) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Its weights come later. Where no shape follows from them, zeros will do in their place, and those need no memory.
+// Describes a weightless graph. Weights that do not determine a shape can be zeros, and untouched zero pages need no memory.
 ze_result_t GraphImage::describe(std::string* log) {
   const std::shared_ptr<Mapping> weights = allocate_mapping(manifest().weights_extent());
   if (!weights) {
@@ -258,7 +258,7 @@ ze_result_t GraphImage::describe(std::string* log) {
 ze_result_t GraphImage::compile(std::string* log) {
   if (manifest().weightless()) return describe(log);
   if (ze_result_t r = CompiledGraph::load(blob_, memory_, &compiled_, log)) return r;
-  // The same again after an eviction, when others may be reading them.
+  // Recompilation after an eviction gives the same arguments, and other threads may be reading them.
   if (arguments_.empty()) arguments_ = compiled_->arguments();
   return ZE_RESULT_SUCCESS;
 }
@@ -272,13 +272,13 @@ ze_result_t GraphImage::compiled(std::shared_ptr<CompiledGraph>* compiled) {
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t GraphImage::compiled_with(const std::vector<ArgumentValue>& values, bool anew, std::shared_ptr<CompiledGraph>* compiled,
-                                      std::string* log) {
+ze_result_t GraphImage::compiled_with(const std::vector<ArgumentValue>& values, bool recompile,
+                                      std::shared_ptr<CompiledGraph>* compiled, std::string* log) {
   std::vector<const void*> at;
   for (size_t i = 0; i < arguments_.size(); ++i)
     if (arguments_[i].role == GraphRole::Weights) at.push_back(values[i].pointer);
   std::lock_guard lock(mutex_);
-  if (!anew && compiled_ && at == weights_at_) {
+  if (!recompile && compiled_ && at == weights_at_) {
     *compiled = compiled_;
     return ZE_RESULT_SUCCESS;
   }
@@ -307,7 +307,7 @@ ze_result_t GraphImage::compiled_with(const std::vector<ArgumentValue>& values, 
   if (ze_result_t r = CompiledGraph::compile(manifest(), weights->bytes(), weights, &made, log)) return r;
   compiled_ = made;
   weights_at_ = std::move(at);
-  if (anew) initializations_.fetch_add(1, std::memory_order_release);
+  if (recompile) initializations_.fetch_add(1, std::memory_order_release);
   *compiled = std::move(made);
   return ZE_RESULT_SUCCESS;
 }

@@ -23,7 +23,7 @@ void GraphStep::record() const noexcept try {
   if (!model_.empty()) record->values[static_cast<uint32_t>(TraceGraphValue::Model)] = 1 + place_of_text(model_);
   record->values[static_cast<uint32_t>(TraceGraphValue::Bytes)] = bytes_;
   of->complete();
-} catch (...) {  // no memory for a name: the record is left out
+} catch (...) {  // no memory for a name: the record is dropped
 }
 
 void record_layers(const std::vector<LayerTime>& layers, uint64_t start, uint64_t end) {

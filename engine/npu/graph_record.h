@@ -10,10 +10,10 @@
 
 namespace anyzero {
 
-// A step in creating a graph, from here to the end of the scope. Reads one flag where nothing is recorded.
+// A step in creating a graph, from construction to the end of the scope. Reads one flag if nothing is recorded.
 class GraphStep {
  public:
-  // `step` is a literal; `model` lives as long as this does.
+  // `step` is a literal; `model` must outlive this object.
   explicit GraphStep(const char* step, std::string_view model = {}, uint64_t bytes = 0)
       : step_(step), model_(model), bytes_(bytes), start_(is_recording() ? ticks() : 0) {}
   ~GraphStep() {
@@ -23,7 +23,7 @@ class GraphStep {
   GraphStep(const GraphStep&) = delete;
   GraphStep& operator=(const GraphStep&) = delete;
 
-  // Of a model that the step has found.
+  // For a step that finds the model itself.
   void found(std::string_view model, uint64_t bytes) {
     model_ = model;
     bytes_ = bytes;

@@ -19,19 +19,19 @@ namespace anyzero {
 
 namespace {
 
-// The version of the compiler as clients judge it: from 7.27 on they send models as they are.
+// The compiler version that clients check: from 7.27 on they send models unchanged.
 constexpr ze_graph_compiler_version_info_t kCompilerVersion{7, 30};
 constexpr uint32_t kNewestOpset = 17;
 constexpr uint32_t kBothFormats = ZE_GRAPH_FORMAT_NATIVE | ZE_GRAPH_FORMAT_NGRAPH_LITE;
 
-// A log that outlives the build it tells of.
+// A log that outlives the build that wrote it.
 class GraphBuildLog : public Object<GraphBuildLog, Kind::GraphBuildLog> {
  public:
   explicit GraphBuildLog(std::string text) : text(std::move(text)) {}
   const std::string text;
 };
 
-// The log of the last build on this thread: a build that fails leaves no graph to ask.
+// The log of the last build on this thread: a failed build leaves no graph to query.
 thread_local std::string* last_log = nullptr;
 
 void remember(const std::string& log) {
@@ -97,7 +97,7 @@ ze_result_t GraphDestroy(ze_graph_handle_t hGraph) {
   return graph->destroy();
 }
 
-// The three structures of properties begin alike; each version adds to the last.
+// The three properties structures have a common prefix; each version extends the previous one.
 template <class P>
 ze_result_t properties_of(ze_graph_handle_t hGraph, P* properties) {
   OURS(InferenceGraph, graph, hGraph);
@@ -105,7 +105,7 @@ ze_result_t properties_of(ze_graph_handle_t hGraph, P* properties) {
   ze_graph_properties_3_t all{};
   if (ze_result_t r = graph->getProperties(&all)) return r;
   constexpr size_t kBegin = offsetof(ze_graph_properties_t, numGraphArgs);
-  // Not the padding behind the last member, which may not be the caller's own.
+  // Excludes the padding after the last member, which may not belong to the caller.
   constexpr size_t kEnd = std::is_same_v<P, ze_graph_properties_t> ? offsetof(ze_graph_properties_2_t, initStageRequired)
                           : std::is_same_v<P, ze_graph_properties_2_t>
                               ? offsetof(ze_graph_properties_3_t, flags)
@@ -169,7 +169,7 @@ ze_result_t GraphGetArgumentProperties3(ze_graph_handle_t hGraph, uint32_t index
   return argument_of(hGraph, index, properties);
 }
 
-// From 1.15 on.
+// Functions since version 1.15, which read pNext chains.
 namespace chained {
 ze_result_t GraphGetArgumentProperties3(ze_graph_handle_t hGraph, uint32_t index, ze_graph_argument_properties_3_t* properties) {
   if (ze_result_t r = argument_of(hGraph, index, properties)) return r;
@@ -203,7 +203,7 @@ ze_result_t GraphSetArgumentValue2(ze_graph_handle_t hGraph, uint32_t index, con
   return graph->setArgumentValue(index, given);
 }
 
-// The events of an append, each of which may be a loader's.
+// The events of an append; each may be wrapped by a loader.
 ze_result_t find_events(uint32_t count, ze_event_handle_t* handles, std::vector<Event*>* events) {
   if (count && !handles) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%u wait events, but no array", count);
   for (uint32_t i = 0; i < count; ++i) {
@@ -312,7 +312,7 @@ ze_result_t QueryNetworkGetSupportedLayers(ze_graph_query_network_handle_t hQuer
   return query->getSupportedLayers(pSize, layers);
 }
 
-// Without a graph: what the last build on this thread said.
+// Without a graph: the log of the last build on this thread.
 ze_result_t GraphBuildLogGetString(ze_graph_handle_t hGraph, uint32_t* pSize, char* text) {
   NEEDED(pSize);
   if (!hGraph) return hand_out(last_log ? *last_log : std::string(), pSize, text);

@@ -5,11 +5,11 @@
 
 namespace anyzero {
 
-// The newest version of the extension that is implemented.
+// The newest implemented version of the extension.
 inline constexpr uint32_t kGraphVersion = ZE_GRAPH_EXT_VERSION_1_17;
 
-// For a client of that version of the extension; 0 where it does not say. Structures that had no extension in a client's version
-// may have anything in `pNext`: clients before 1.15 leave it uninitialised in ze_graph_argument_properties_3_t.
+// The table for a client of that version of the extension; 0 if the client gives none. Structures that had no extension in the
+// client's version may have an arbitrary `pNext`: clients before 1.15 leave it uninitialised in ze_graph_argument_properties_3_t.
 const ze_graph_dditable_ext_t& graph_table(uint32_t version);
 
 }  // namespace anyzero

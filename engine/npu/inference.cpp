@@ -89,18 +89,18 @@ ze_result_t Inference::set(uint32_t argument, const ArgumentValue& value) {
   if (execution_ && !bind(argument, value, &reason))
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u (%s) of the graph: %s", argument,
                 graph_->arguments()[argument].name.c_str(), reason.c_str());
-  // Other weights are another model.
+  // A change of weights needs another compiled model.
   if (graph_->arguments()[argument].role == GraphRole::Weights) execution_.reset();
   values_[argument] = value;
   return ZE_RESULT_SUCCESS;
 }
 
-// Of a weightless graph: has it compiled, unless it is, with the weights that are there now.
+// Weightless graph: compiles it with the current weights, unless that is done.
 bool Inference::take_weights(std::string* reason) {
   if (execution_ && graph_->initializations() == initializations_) return true;
   execution_.reset();
   std::shared_ptr<CompiledGraph> compiled;
-  initializations_ = graph_->initializations();  // before: one meanwhile makes this old
+  initializations_ = graph_->initializations();  // read before compiling: a concurrent initialization makes this outdated
   if (graph_->compiled_with(values_, initializes_, &compiled, reason)) return false;
   if (initializes_) return true;
   execution_ = compiled->prepare(reason);

@@ -1,4 +1,4 @@
-// One execution of a graph as a list records it: an infer request with the arguments that the graph had when it was appended.
+// One execution of a graph in a command list: an infer request with the arguments that the graph had at the append.
 #pragma once
 
 #include <atomic>
@@ -24,17 +24,17 @@ struct ArgumentValue {
   bool strided = false;
   uint32_t strides[ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE] = {};  // in elements
 
-  // Takes strides from a chain of structures behind an argument, where there are any.
+  // Reads strides from the pNext chain of an argument, if it has any.
   void read_strides(const void* chain);
 };
 
-// Threading: run from any thread, one after the other; set only while no queue has it.
+// Threading: run from any thread, serialized; set only while no queue executes it.
 class Inference : public InferenceRun {
  public:
   // `query`, if given, gets the times of each run.
   static ze_result_t make(std::shared_ptr<GraphImage> graph, const std::vector<ArgumentValue>& values, ProfilingQuery* query,
                           Inference** inference);
-  // One that computes nothing: a run takes the weights of a weightless graph from where they are then.
+  // An inference that computes nothing: a run reads the current weights of a weightless graph.
   static ze_result_t make_initialization(std::shared_ptr<GraphImage> graph, const std::vector<ArgumentValue>& values,
                                          Inference** inference);
 
@@ -53,10 +53,10 @@ class Inference : public InferenceRun {
 
   std::shared_ptr<GraphImage> graph_;
   Mutex mutex_;
-  std::unique_ptr<Execution> execution_;  // of a weightless graph: from the first run on
+  std::unique_ptr<Execution> execution_;  // of a weightless graph: created by the first run
   const bool weightless_;
   bool initializes_ = false;
-  uint64_t initializations_ = 0;  // of the graph, when the execution was made
+  uint64_t initializations_ = 0;  // the graph's count when the execution was created
   std::vector<ArgumentValue> values_;
   Ref<ProfilingQuery> query_;
 };

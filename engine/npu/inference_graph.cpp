@@ -13,9 +13,9 @@ namespace anyzero {
 
 namespace {
 
-// All graphs, for queries of the memory that they take.
+// All graphs, for queries of their memory usage.
 Guarded<std::vector<std::pair<const Context*, GraphImage*>>>& loaded() {
-  static auto* list = new Guarded<std::vector<std::pair<const Context*, GraphImage*>>>;  // leaked: graphs die in exit handlers
+  static auto* list = new Guarded<std::vector<std::pair<const Context*, GraphImage*>>>;  // leaked: used in exit handlers
   return *list;
 }
 
@@ -67,7 +67,7 @@ ze_result_t InferenceGraph::refuse_index(uint32_t index) const {
 
 ze_result_t InferenceGraph::getProperties(ze_graph_properties_3_t* properties) {
   properties->numGraphArgs = static_cast<uint32_t>(values_.size());
-  properties->initStageRequired = static_cast<ze_graph_init_stage_t>(0);  // it is ready as it is
+  properties->initStageRequired = static_cast<ze_graph_init_stage_t>(0);  // no initialization stage is needed
   properties->flags = image_->flags();
   return ZE_RESULT_SUCCESS;
 }
@@ -125,7 +125,7 @@ ze_result_t InferenceGraph::getNativeBinary(size_t* size, const uint8_t** binary
 }
 
 ze_result_t InferenceGraph::initialize() {
-  if (image_->manifest().weightless()) return ZE_RESULT_SUCCESS;  // its weights are those of each execution
+  if (image_->manifest().weightless()) return ZE_RESULT_SUCCESS;  // each execution supplies the weights
   std::shared_ptr<CompiledGraph> compiled;
   return image_->compiled(&compiled);
 }
@@ -135,7 +135,7 @@ ze_result_t InferenceGraph::evict() {
   return ZE_RESULT_SUCCESS;
 }
 
-// Copy-only lists go to engines that run no graphs, and neither do another device's.
+// Rejects copy-only lists, whose engines run no graphs, and lists of another device.
 ze_result_t InferenceGraph::require_runs_on(const CommandList& list) const {
   if (list.copy_only())
     return fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
@@ -154,7 +154,7 @@ ze_result_t InferenceGraph::append_initialize(CommandList& list, Event* signal, 
   Inference* initialization = nullptr;
   if (ze_result_t r = Inference::make_initialization(image_, values_, &initialization)) return r;
   const ze_result_t result = list.append_inference(*initialization, signal, n, waits);
-  initialization->release();  // the packet has its own hold
+  initialization->release();  // the packet holds its own reference
   return result;
 }
 
@@ -164,7 +164,7 @@ ze_result_t InferenceGraph::append_execute(CommandList& list, ProfilingQuery* qu
   Inference* inference = nullptr;
   if (ze_result_t r = Inference::make(image_, values_, query, &inference)) return r;
   const ze_result_t result = list.append_inference(*inference, signal, n, waits);
-  inference->release();  // the packet has its own hold
+  inference->release();  // the packet holds its own reference
   return result;
 }
 

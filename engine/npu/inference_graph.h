@@ -16,7 +16,7 @@ namespace anyzero {
 class CommandList;
 class Event;
 
-// Threading: queries from any thread; whatever changes it from one at a time. An append takes a copy of its arguments.
+// Threading: queries from any thread; changes from one thread at a time. An append copies the arguments.
 class InferenceGraph : public Object<InferenceGraph, Kind::InferenceGraph> {
  public:
   static ze_result_t create(Context& context, Device& device, const ze_graph_desc_2_t& desc, ze_graph_handle_t* handle,
@@ -41,7 +41,7 @@ class InferenceGraph : public Object<InferenceGraph, Kind::InferenceGraph> {
   InferenceGraph(Context& context, Device& device, std::shared_ptr<GraphImage> image, std::string log);
   ~InferenceGraph();
 
-  // Bytes of the blobs of all graphs of a context.
+  // Bytes of the blobs of all graphs in a context.
   static uint64_t bytes_in(const Context& context);
 
  private:

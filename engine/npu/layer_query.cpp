@@ -1,4 +1,4 @@
-// The layers of a model that can be compiled, for clients that split a model among devices.
+// Finds the layers of a model that can be compiled, for clients that split a model among devices.
 #include <map>
 #include <set>
 #include <string>
@@ -14,17 +14,17 @@ namespace {
 struct LayerPort {
   std::string id;
   std::string precision;
-  std::string dims;  // separated by commas; ? where one is not known
+  std::string dims;  // separated by commas; ? for an unknown one
 };
 
 struct Layer {
   std::string id, name, type, version;
-  std::string_view text;  // all of it
+  std::string_view text;  // the whole element
   std::string_view data;  // the attributes
   std::vector<LayerPort> inputs, outputs;
 
   bool is(std::string_view which) const { return type == which; }
-  // A layer of its own is compiled to find out; these are what one is made with.
+  // Each layer is compiled in a model of its own; these types form the boundary of such a model.
   bool boundary() const { return is("Parameter") || is("Result") || is("Const"); }
 };
 
@@ -37,7 +37,7 @@ struct Network {
   std::vector<Edge> edges;
 };
 
-// The outermost layers only: bodies belong to the layer that has them.
+// Scans only top-level layers: bodies belong to the layer that contains them.
 Network scan(std::string_view xml) {
   constexpr size_t kLayer = 3, kPart = 4, kPort = 5, kDim = 6;  // net, layers, layer, input, port, dim
   Network network;
@@ -86,7 +86,7 @@ Network scan(std::string_view xml) {
   return network;
 }
 
-// Ports have names of types unlike those of parameters.
+// Ports and parameters use different names for element types.
 std::string element_type(std::string_view precision) {
   constexpr std::pair<std::string_view, std::string_view> kOther[] = {
       {"FP64", "f64"}, {"FP32", "f32"}, {"FP16", "f16"}, {"BOOL", "boolean"}, {"BIN", "u1"}};
@@ -112,10 +112,10 @@ class Query {
   }
 
   std::vector<std::string> supported() {
-    std::set<std::string> fine;  // ids
+    std::set<std::string> fine;  // ids of supported layers
     for (const Layer& layer : network_.layers)
       if (!layer.boundary() && compiles(layer)) fine.insert(layer.id);
-    // Layers that only move data count with the layer that they serve.
+    // Parameters, constants and results are supported if the layer that they connect to is.
     for (const Edge& edge : network_.edges) {
       const Layer *from = layer_of(edge.from), *to = layer_of(edge.to);
       if (!from || !to) continue;
@@ -134,14 +134,14 @@ class Query {
     return found == by_id_.end() ? nullptr : found->second;
   }
 
-  // Layers that differ in their names only are tried once.
+  // Layers that differ only in name are compiled once.
   bool compiles(const Layer& layer) {
     std::string key = layer.type + '|' + layer.version + '|' + std::string(layer.data);
     for (const LayerPort& port : layer.inputs) {
       key += '|' + port.precision + ':' + port.dims;
       if (const Layer* source = constant_at(layer, port)) key += '=' + std::string(source->data);
     }
-    // A body is all in the text.
+    // A body is outside of the attributes, so the key includes the whole text.
     if (layer.text.find("<body") != layer.text.npos || layer.text.find("_body") != layer.text.npos) key += layer.text;
     auto [known, fresh] = tried_.try_emplace(key, false);
     if (fresh) {
@@ -157,7 +157,7 @@ class Query {
     return source && source->is("Const") ? source : nullptr;
   }
 
-  // A model of this layer alone: parameters where it gets values from others, its own constants, and a result for each output.
+  // A model of this layer alone: parameters for values from other layers, its own constants, and a result for each output.
   std::string alone(const Layer& layer) const {
     std::string layers, edges, results;
     std::set<std::string> constants;

@@ -8,13 +8,13 @@ namespace anyzero {
 
 namespace {
 
-// A dimension is 32 bits wide and there are five at most, so sizes can be far beyond what memory holds.
+// Five dimensions of 32 bits can give sizes far beyond any memory.
 constexpr uint64_t kMostArgumentBytes = uint64_t{1} << 46;
 constexpr uint32_t kMostArguments = 1u << 16;
 constexpr std::string_view kReadValue = "vpux_ie_read_value_";
 constexpr std::string_view kAssign = "vpux_ie_assign_";
 
-// The size of an element as clients assume it; 0 where they cannot know.
+// The element size that clients assume; 0 if they cannot know it.
 uint32_t precision_bits(uint32_t precision) {
   switch (precision) {
     case ZE_GRAPH_ARGUMENT_PRECISION_BIN:
@@ -51,7 +51,7 @@ uint32_t precision_bits(uint32_t precision) {
   }
 }
 
-// Checks what a manifest says; what is found wrong first is what is told.
+// Validates a manifest and reports the first error.
 class ManifestReader {
  public:
   ManifestReader(std::string_view bytes, Manifest* manifest) : bytes_(bytes), manifest_(*manifest) {}
@@ -74,7 +74,7 @@ class ManifestReader {
   }
 
   bool decoded(ManifestRecord& record) {
-    // Other versions have other fields.
+    // Other versions have different fields.
     ByteReader first(bytes_);
     const uint32_t version = first.u32();
     if (first.good() && version != kManifestVersion)
@@ -118,7 +118,7 @@ class ManifestReader {
 
     if (type > ZE_GRAPH_ARGUMENT_TYPE_OUTPUT) return wrong(that(argument) + " is neither an input nor an output");
     if (!is_known(static_cast<GraphRole>(role))) return wrong(that(argument) + " has role " + std::to_string(role));
-    // The client knows more of these than we do; but an enumeration can only hold so much.
+    // The client may know newer values than the driver, but they must fit the enumeration.
     if (std::max({precision, metadata_type, layout}) > ZE_GRAPH_ARGUMENT_PRECISION_FORCE_UINT32)
       return wrong(that(argument) + " has an invalid precision, type or layout");
     argument.type = static_cast<ze_graph_argument_type_t>(type);
@@ -130,7 +130,7 @@ class ManifestReader {
     if (argument.input() && index && !manifest_.arguments[index - 1].input()) wrong(that(argument) + " is an input after outputs");
     if (argument.dims.size() > ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE)
       return wrong(that(argument) + " has " + std::to_string(argument.dims.size()) + " dimensions");
-    // A scalar may be told as one element.
+    // A scalar may be described as one element.
     const bool scalar = argument.shape.empty() && argument.dims == std::vector<uint32_t>{1};
     if (argument.shape.size() != argument.dims.size() && !scalar)
       return wrong(that(argument) + " has a shape that does not match its dimensions");
@@ -140,7 +140,7 @@ class ManifestReader {
   void measure(GraphArgument& argument) {
     const uint32_t bits = element_bits(argument.element_type);
     if (!bits) return wrong(that(argument) + " has element type " + std::to_string(argument.element_type));
-    // The client makes its buffers by the one, and the other is what is written into them.
+    // The client sizes its buffers by the precision, and the model writes elements of the element type into them.
     const uint32_t told = precision_bits(argument.precision);
     if (told && told != bits) return wrong(that(argument) + " has a precision that does not match its element type");
     uint64_t elements = 1;
@@ -159,7 +159,7 @@ class ManifestReader {
     manifest_.weights_added = argument.place + argument.bytes - manifest_.weights_size;
   }
 
-  // Arguments that belong together are linked once all are there.
+  // Links related arguments once all have been read.
   void relations() {
     auto& all = manifest_.arguments;
     std::vector<char> taken[2] = {std::vector<char>(all.size()), std::vector<char>(all.size())};
@@ -199,7 +199,7 @@ class ManifestReader {
       auto found = written.find(std::string_view(all[i].name).substr(kReadValue.size()));
       if (found == written.end()) continue;
       GraphArgument& other = all[found->second];
-      // They share a buffer.
+      // Both use the same buffer.
       if (other.bytes != all[i].bytes || other.element_type != all[i].element_type || other.companion != GraphArgument::kNone)
         return wrong(that(all[i]) + " and " + that(other) + " are not one state");
       all[i].companion = found->second;
@@ -222,7 +222,7 @@ class ManifestReader {
 
 uint32_t element_bits(uint32_t element_type) {
   // In the order of ov_element_type_e: dynamic, boolean, bf16, f16, f32, f64, i4, i8, i16, i32, i64, u1, u2, u3, u4, u6, u8, u16,
-  // u32, u64, nf4, f8e4m3, f8e5m2, string, f4e2m1, f8e8m0. Elements of 3 and 6 bits lie scattered, and no precision stands for
+  // u32, u64, nf4, f8e4m3, f8e5m2, string, f4e2m1, f8e8m0. Elements of 3 and 6 bits are not contiguous, and no precision stands for
   // them.
   constexpr uint8_t kBits[] = {0, 8, 16, 16, 32, 64, 4, 8, 16, 32, 64, 1, 2, 0, 4, 0, 8, 16, 32, 64, 4, 8, 8, 0, 4, 8};
   return element_type < std::size(kBits) ? kBits[element_type] : 0;

@@ -1,5 +1,5 @@
-// The manifest of a graph, as the planner wrote it and as a native blob keeps it: the model's XML, how it wants to be compiled, and
-// its arguments. Its bytes are a ManifestRecord.
+// The manifest of a graph, written by the planner and stored in a native blob: the model's XML, its compile properties, and its
+// arguments. Its bytes are a ManifestRecord.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct GraphArgument {
   ze_graph_argument_type_t type = ZE_GRAPH_ARGUMENT_TYPE_INPUT;
   GraphRole role = GraphRole::Data;
   uint32_t port = 0;          // data and state: the input or output of the model; shape: the argument whose shape it holds; else 0
-  uint32_t element_type = 0;  // as OpenVINO's C library counts them
+  uint32_t element_type = 0;  // numbered as in OpenVINO's C library
   ze_graph_argument_precision_t precision = ZE_GRAPH_ARGUMENT_PRECISION_UNKNOWN;
   ze_graph_metadata_type metadata_type = ZE_GRAPH_METADATA_TYPE_UNDEFINED;
   ze_graph_argument_layout_t layout = ZE_GRAPH_ARGUMENT_LAYOUT_ANY;
@@ -30,12 +30,12 @@ struct GraphArgument {
   std::vector<uint32_t> dims;   // upper bounds where dynamic
   std::vector<uint64_t> shape;  // kDynamicDimension where dynamic
 
-  // Not in the bytes, but found while reading.
+  // Computed while reading, not stored.
   uint64_t bytes = 0;          // of a buffer for `dims`
-  uint64_t place = 0;          // weights: where they are among all weights
+  uint64_t place = 0;          // weights: offset among all weights
   uint32_t companion = kNone;  // state: the argument for the other direction; dynamic data: its shape argument; shape: `port`
 
-  // Found by the compiler: its memory may be an input's as well, so it is copied to the caller after each run.
+  // Set by the compiler: the output may share memory with an input, so it is copied to the caller after each run.
   bool aliased = false;
 
   bool input() const { return type == ZE_GRAPH_ARGUMENT_TYPE_INPUT; }
@@ -47,23 +47,23 @@ struct Manifest {
   static constexpr uint64_t kWeightsAlignment = 64;
 
   std::string model_name;
-  std::string_view xml;                                         // inside the bytes that were read
-  uint64_t weights_size = 0;                                    // of what the blob holds
+  std::string_view xml;                                         // points into the bytes that were read
+  uint64_t weights_size = 0;                                    // of the weights in the blob
   uint64_t weights_added = 0;                                   // by arguments: each at the next multiple of kWeightsAlignment
   uint32_t flags = 0;                                           // ManifestFlag
   std::vector<std::pair<std::string, std::string>> properties;  // for compile_model
   std::vector<GraphArgument> arguments;                         // inputs before outputs
 
   bool profiling() const { return flags & ManifestFlag::kProfiling; }
-  // It can be compiled once its weights arguments are set.
+  // Can be compiled only once its weights arguments are set.
   bool weightless() const { return weights_added > 0; }
   uint64_t weights_extent() const { return weights_size + weights_added; }
 
-  // False with a reason: the bytes may come from a file, so nothing in them is trusted. `xml` stays inside `bytes`.
+  // The bytes are untrusted: false with a reason if they are invalid. `xml` points into `bytes`.
   static bool read(std::string_view bytes, Manifest* manifest, std::string* reason);
 };
 
-// Of one element in memory, in bits; 0 for a type that no argument can have. Numbered as in OpenVINO's C library.
+// Bits of one element in memory; 0 for a type that no argument can have. Numbered as in OpenVINO's C library.
 uint32_t element_bits(uint32_t element_type);
 
 }  // namespace anyzero

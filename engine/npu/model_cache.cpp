@@ -30,11 +30,11 @@ namespace {
 constexpr size_t kDigits = 32;
 constexpr std::string_view kEntry = ".blob";
 constexpr std::string_view kUnfinished = ".part";
-constexpr time_t kAbandonedSeconds = 3600;  // an unfinished file that is older was abandoned
+constexpr time_t kAbandonedSeconds = 3600;  // an older temporary file was abandoned
 
 std::string name_of(const ContentHash& key) { return key.hex() + std::string(kEntry); }
 
-// Is it a name that the cache gives? Other files are left alone.
+// Whether the cache creates such names. Other files are left alone.
 bool ours(std::string_view name, std::string_view ending) {
   if (!name.ends_with(ending) || name.size() < kDigits + ending.size()) return false;
   if (ending == kEntry && name.size() != kDigits + ending.size()) return false;
@@ -43,7 +43,7 @@ bool ours(std::string_view name, std::string_view ending) {
 
 void remove(const Descriptor& folder, const std::string& name) { unlinkat(*folder, name.c_str(), 0); }
 
-// Only if it is still the file that was looked at: another process may have replaced it meanwhile.
+// Only if it is still the file that was examined: another process may have replaced it.
 void remove_if_same(const Descriptor& folder, const std::string& name, const struct stat& seen) {
   struct stat now;
   if (fstatat(*folder, name.c_str(), &now, AT_SYMLINK_NOFOLLOW)) return;
@@ -52,14 +52,14 @@ void remove_if_same(const Descriptor& folder, const std::string& name, const str
 
 std::shared_ptr<Mapping> map(const Descriptor& file, size_t size) {
   auto mapping = Mapping::of(mmap(nullptr, size, PROT_READ, MAP_PRIVATE, *file, 0), size);
-  // All of it is read soon. And where the disk fails this is an error, while a read would end the process; on a system that does
-  // not know it, that risk is left.
+  // All of it is read soon. If the disk fails, this call returns an error, while a later read would raise SIGBUS. Kernels without
+  // this call leave that risk.
   if (mapping && madvise(mapping->address(), size, MADV_POPULATE_READ) && (errno == EFAULT || errno == EHWPOISON)) return nullptr;
   return mapping;
 }
 
 bool write_all(const Descriptor& file, std::span<const unsigned char> bytes) {
-  // Without room there is no point in beginning. Systems that cannot tell say so in other ways.
+  // Reserves the space before writing. File systems without fallocate fail with other errors.
   if (fallocate(*file, 0, 0, static_cast<off_t>(bytes.size())) && (errno == ENOSPC || errno == EDQUOT)) return false;
   while (!bytes.empty()) {
     const ssize_t written = write(*file, bytes.data(), bytes.size());
@@ -70,7 +70,7 @@ bool write_all(const Descriptor& file, std::span<const unsigned char> bytes) {
   return true;
 }
 
-// Beyond this size a write would end the process by a signal.
+// A write beyond this limit would end the process by SIGXFSZ.
 bool may_write(size_t size) {
   struct rlimit most;
   return getrlimit(RLIMIT_FSIZE, &most) == 0 && (most.rlim_cur == RLIM_INFINITY || size <= most.rlim_cur);
@@ -98,7 +98,7 @@ struct Entry {
 
 std::vector<Entry> entries(const Descriptor& folder) {
   std::vector<Entry> found;
-  // A descriptor of its own, for reading moves its position.
+  // A separate descriptor, because reading a directory moves its position.
   const int again = openat(*folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   std::unique_ptr<DIR, int (*)(DIR*)> listing(again >= 0 ? fdopendir(again) : nullptr, closedir);
   if (!listing) {
@@ -119,8 +119,8 @@ std::vector<Entry> entries(const Descriptor& folder) {
   return found;
 }
 
-// Any number of processes may do this at the same time without a lock: they choose the same entries in the same order, one that is
-// gone counts as removed, and whoever kept the last blob sees all of the others.
+// Any number of processes may do this concurrently without a lock: they choose the same entries in the same order, an entry that is
+// gone counts as removed, and the process that kept the last blob sees all the others.
 void make_room(const Descriptor& folder, uint64_t limit, const std::string& newest) {
   std::vector<Entry> all = entries(folder);
   uint64_t total = 0;

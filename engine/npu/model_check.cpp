@@ -8,18 +8,18 @@ namespace anyzero {
 
 namespace {
 
-// Bodies inside bodies are read by calls inside calls, until the stack ends. This is over thirty of them.
+// Nested bodies are parsed recursively and could overflow the stack. This depth allows over thirty of them.
 constexpr size_t kDeepest = 128;
 
-// One layer on the way from the outermost to where the scanner stands.
+// An open layer on the path from the outermost layer to the scanner's position.
 struct Open {
   std::string name, hidden_size;
   size_t depth;
   size_t inputs = 0;       // so far
-  std::string last_state;  // the last dimension of the second input, which is what the layer has kept so far
+  std::string last_state;  // last dimension of the second input, the layer's hidden state
 };
 
-// The size of what a recurrent layer keeps is named twice. Its weights are read by the one, and are as large as the other.
+// A recurrent layer states the size of its hidden state twice. The weights are read by one and sized by the other.
 bool agrees(const Open& layer) {
   return layer.hidden_size.empty() || layer.last_state.empty() || layer.last_state == "-1" || layer.hidden_size == layer.last_state;
 }

@@ -1,4 +1,4 @@
-// Checks of a model's text that OpenVINO lacks, and would crash without.
+// Checks of a model's text that OpenVINO lacks; without them it would crash.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace anyzero {
 
-// False, with the reason, for a text that must not be given to it.
+// False, with the reason, for a text that must not be passed to OpenVINO.
 bool check_model(std::string_view xml, std::string* reason);
 
 }  // namespace anyzero

@@ -22,7 +22,7 @@ bool number(const std::string& text, uint64_t* value) {
   return error == std::errc() && stopped == end;
 }
 
-// The text with each address replaced by what lies there.
+// The model's text with each address replaced by the values at that address.
 class PointingText {
  public:
   bool read(std::string_view xml) {
@@ -33,7 +33,7 @@ class PointingText {
       const std::string address = attribute(tag, "mp");
       uint64_t at = 0, size = 0;
       if (!number(address, &at) || !number(attribute(tag, "ms"), &size) || at + size < at) return false;
-      // As OpenVINO writes it; whatever else may be written has no name.
+      // Only OpenVINO's own spelling is accepted; any other gets no key.
       const std::string written = " mp=\"" + address + "\"";
       const size_t place = tag.attributes.find(written);
       if (place == std::string_view::npos || tag.attributes.find(" mp=", place + 1) != std::string_view::npos) return false;
@@ -54,10 +54,10 @@ class PointingText {
     auto operator<=>(const Place&) const = default;
   };
 
-  // Constants may share their values, and looking at them once is enough.
+  // Constants may share their values, which are hashed only once.
   void values(const Place& place) {
     const auto [known, is_new] = seen_.try_emplace(place, seen_.size());
-    // Values could look like the number of other ones.
+    // The label distinguishes values from the index of earlier values.
     parts_.push_back(as_bytes(is_new ? "values" : "the same as"));
     if (is_new) {
       parts_.push_back({reinterpret_cast<const unsigned char*>(place.at), place.size});
@@ -85,7 +85,7 @@ bool model_key(const SerializedModel& model, const char* build_flags, ContentHas
   std::vector<Bytes> parts = text.parts();
   parts.push_back(as_bytes(flags));
   parts.push_back(as_bytes(made_by));
-  // The addresses are what the model's text says.
+  // The addresses come from the model's text and may be invalid.
   return trapped([&] { *key = content_hash(parts); }).signal == 0;
 }
 

@@ -1,4 +1,4 @@
-// The name by which the driver's cache knows a model: told by looking, without the planner and so without Python.
+// The key of a model in the driver's cache, computed without the planner and so without Python.
 #pragma once
 
 #include "content_hash.h"
@@ -6,8 +6,8 @@
 
 namespace anyzero {
 
-// What a model and its options become depends on nothing else. Addresses of weights do not count, what lies there does. False when
-// the model is not as clients write them, or points to memory that is not there; the planner has the words for that.
+// The key covers everything that the result of compilation depends on. Weights count by value, not by address. False if the model
+// is not in the form that clients write, or points to unmapped memory; the planner then reports the error.
 bool model_key(const SerializedModel& model, const char* build_flags, ContentHash* key);
 
 }  // namespace anyzero

@@ -17,7 +17,7 @@ ze_result_t NetworkQuery::create(Context& context, Device& device, const ze_grap
   MappedBlob blob;
   std::vector<std::string> names;
   const ze_result_t laid_out = lay_out_model(desc, &blob, log);
-  // Of a model that is good but not for this device, it runs nothing; another one may.
+  // A valid model that this device does not support gives an empty list; another device may run it.
   if (laid_out && laid_out != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) return fail(laid_out, "%s", log->c_str());
   if (!laid_out && !query_layers(blob.view.manifest, blob.view.weights, &names, log))
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "%s", log->c_str());

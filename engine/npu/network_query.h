@@ -1,4 +1,4 @@
-// The layers of a model that the device would run.
+// The layers of a model that the device can run.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class NetworkQuery : public Object<NetworkQuery, Kind::NetworkQuery> {
   static ze_result_t create(Context& context, Device& device, const ze_graph_desc_2_t& desc,
                             ze_graph_query_network_handle_t* handle, std::string* log);
   ze_result_t destroy();
-  // The names in angle brackets, one behind the other.
+  // The names in angle brackets, concatenated.
   ze_result_t getSupportedLayers(size_t* size, char* layers);
 
   NetworkQuery(Context& context, std::string layers) : context_(&context), layers_(std::move(layers)) {}

@@ -22,11 +22,11 @@ namespace {
 
 constexpr const char* kRemedy = "install it with: pip install 'anyzero[npu]'";
 
-// Leaked, like all that engine threads may touch while the process ends.
+// Leaked, like everything that engine threads may touch during exit.
 std::atomic<const OpenVino*> opened{nullptr};
 uint32_t opened_in = 0;  // the fork generation
 
-// Threads that are inside the library just now. The request is there to be cancelled; other calls leave one of the marks.
+// Threads that are inside the library. A request is stored so that it can be cancelled; other calls store one of the marks.
 constexpr size_t kSeats = 256;
 struct alignas(64) Seat {
   std::atomic<OpenVino::Request*> request{nullptr};
@@ -35,7 +35,7 @@ Seat seats[kSeats];
 std::atomic<bool> closed{false};
 OpenVino::Request* const kNoRequest = reinterpret_cast<OpenVino::Request*>(1);
 OpenVino::Request* const kSettingUp = reinterpret_cast<OpenVino::Request*>(2);
-std::atomic<bool> set_up{false};  // once a model has been compiled
+std::atomic<bool> set_up{false};  // true once a model has been compiled
 std::atomic<int> faulted{0};      // the signal
 thread_local int own_seat __attribute__((tls_model("initial-exec"))) = -1;
 
@@ -52,31 +52,31 @@ size_t each_other_seat(F&& look) {
   return taken;
 }
 
-// The end, without what was still to be done for it.
+// Ends the process without running further exit handlers.
 [[noreturn]] void leave(int status) {
   std::fflush(stdout);
   std::fflush(stderr);
   _exit(status);
 }
 
-// Short inferences end by themselves, and what they were to write is then written; long ones are told to.
+// Waits for short inferences, so that their results are written; cancels long ones.
 void close_gate(int status, void*) {
   constexpr uint64_t kPatience = 1'000'000'000, kLimit = 5'000'000'000;
   constexpr timespec kPause = {0, 200'000};
   if (closed.exchange(true) || forked_since()) return;
-  if (OpenVinoCall::given_up()) leave(status);  // its destructors may wait for locks that are never released
+  if (OpenVinoCall::given_up()) leave(status);  // the library's destructors may wait for locks that are never released
   const uint64_t begin = now_ns();
   bool cancelled = false;
   for (;;) {
     bool setting_up = false;
     if (each_other_seat([&](OpenVino::Request* request) { setting_up |= request == kSettingUp; }) == 0) return;
-    // The library is being loaded, or compiles for the first time: what it has set up meanwhile, newer than this gate, is taken
-    // apart already. Or a model takes long to compile, which cannot be cancelled. Waiting, or going on, would crash.
+    // Either the library is being loaded or compiles for the first time: it has registered destructors after this gate, and those
+    // have already run. Or a model takes long to compile, which cannot be cancelled. Waiting or returning would crash.
     const uint64_t waited = now_ns() - begin;
     if (setting_up || waited > kLimit) leave(status);
     if (!cancelled && waited > kPatience) {
       cancelled = true;
-      // Nothing is freed anymore: a thread that leaves its seat now is not admitted again to do so.
+      // No request is freed from now on: a thread that leaves its seat is not admitted again to free it.
       each_other_seat([&](OpenVino::Request* request) {
         if (request != kNoRequest) opened.load(std::memory_order_acquire)->cancel(request);
       });
@@ -101,7 +101,7 @@ void close_gate_first() {
 OpenVinoCall::OpenVinoCall(OpenVino::Request* request) : entered_(false) {
   if (forked_since()) return;
   OpenVino::Request* const mark = request ? request : set_up.load(std::memory_order_relaxed) ? kNoRequest : kSettingUp;
-  // A thread takes the seat that it had before, which is usually free.
+  // A thread tries its previous seat first, which is usually free.
   static std::atomic<uint32_t> next{0};
   thread_local uint32_t usual __attribute__((tls_model("initial-exec"))) = UINT32_MAX;
   if (usual == UINT32_MAX) usual = next.fetch_add(1, std::memory_order_relaxed) % kSeats;
@@ -114,7 +114,8 @@ OpenVinoCall::OpenVinoCall(OpenVino::Request* request) : entered_(false) {
     }
     if (tries >= kSeats) relax_long(tries);
   }
-  // Seat first, then the gate; the thread that closes the gate does it the other way around. So one of both sees the other.
+  // The seat is stored before the gate is read; the thread that closes the gate does the opposite. So one of the two sees the
+  // other.
   if (closed.load(std::memory_order_seq_cst) || given_up()) {
     seats[seat_].request.store(nullptr, std::memory_order_release);
     seat_ = -1;
@@ -147,7 +148,7 @@ std::string OpenVinoCall::refusal() {
 }
 
 std::string OpenVino::explain(Status status) const {
-  // The text is the last one of the process, not of the thread: of two failures at the same time one may speak for both.
+  // The text is per process, not per thread: of two concurrent failures one may get the other's text.
   const char* text = last_error();
   const std::string_view all = text ? text : "";
   std::string kept;
@@ -155,7 +156,7 @@ std::string OpenVino::explain(Status status) const {
     const size_t end = std::min(all.find('\n', at), all.size());
     const std::string_view line = all.substr(at, end - at);
     at = end + 1;
-    // The place in the library's sources does not help users.
+    // The position in the library's sources does not help users.
     if (line.empty() || line.starts_with("Exception from ")) continue;
     if (!kept.empty()) kept += '\n';
     kept += line;

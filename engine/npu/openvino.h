@@ -1,4 +1,4 @@
-// OpenVINO's C library, opened when the first graph needs it, and the gate between it and a process that forks or ends.
+// OpenVINO's C library, opened when the first graph needs it, and a gate that keeps it safe at fork and process exit.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace anyzero {
 
-// Its calls run as the program's own code: whoever makes them from device work steps out of the trap first, because a jump out of
-// the library would leave its locks taken. They never touch Python.
+// Calls run outside of the fault trap: device work leaves the trap first, because a jump out of the library would leave its locks
+// taken. They never touch Python.
 //
-// Threading: any thread; what it makes keeps its own rules.
+// Threading: any thread; the library's objects have their own rules.
 struct OpenVino {
-  // Objects of the library; only pointers to them are seen.
+  // Opaque types of the library.
   struct Core;
   struct Model;
   struct Compiled;
@@ -31,7 +31,7 @@ struct OpenVino {
     int64_t* dims;
   };
   struct Dimension {
-    int64_t least, most;  // most is -1 where there is no bound
+    int64_t least, most;  // most is -1 if unbounded
   };
   struct PartialShape {
     Dimension rank;
@@ -51,16 +51,16 @@ struct OpenVino {
     size_t count;
   };
 
-  // Opens the library and makes the one core of the process. nullptr, with a reason that says what to do, when there is none, or
-  // in the child of a process that had opened it.
+  // Opens the library and creates the one core of the process. nullptr, with a reason that tells the user what to do, if it is
+  // missing, or in the child of a process that had opened it.
   static const OpenVino* open(std::string* reason);
   // The library's message about the last failure.
   std::string explain(Status status) const;
-  // The whole number of its build: a compiled model of one build is no other's.
+  // The full build number: a compiled model is valid only for one build.
   const std::string& version() const { return version_; }
   Core* core() const { return core_; }
 
-  // Properties that compile() takes; the library's function is a variadic one.
+  // Maximum number of properties for compile(); the library's function is variadic.
   static constexpr size_t kMostProperties = 16;
 
   Status (*get_version)(Version*);
@@ -110,23 +110,23 @@ struct OpenVino {
   std::string version_;
 };
 
-// A call into the library that the end of the process waits for. At exit the library's own destructors take apart what a running
-// inference uses, beside engine threads that nobody stops; so the gate is closed first, and later calls are refused.
+// A call into the library; process exit waits for it. At exit the library's destructors free objects that a running inference uses,
+// and engine threads are not stopped then; so the gate closes first, and later calls are refused.
 class OpenVinoCall {
  public:
-  // `request`, if given, is told to stop when the process ends and it has not done so by itself.
+  // `request`, if given, is cancelled at process exit if it does not end by itself.
   explicit OpenVinoCall(OpenVino::Request* request = nullptr);
   ~OpenVinoCall();
   OpenVinoCall(const OpenVinoCall&) = delete;
   OpenVinoCall& operator=(const OpenVinoCall&) = delete;
 
-  // False when the library must not be called anymore: the process ends, or it is a forked child, or a model has made the library
-  // fault. What belongs to the library is then leaked.
+  // False if the library must not be called anymore: at process exit, in a forked child, or after a fault inside the library.
+  // Objects of the library are then leaked.
   explicit operator bool() const { return entered_; }
   static std::string refusal();
 
-  // Runs `work`, which calls the library and owns nothing. False when it faulted, on this thread: there are models that OpenVINO
-  // falls over. It was torn from whatever it did, locks and all, so it is not called any more; but the process lives.
+  // Runs `work`, which calls the library and owns nothing. False if it faulted on this thread, as OpenVINO does on some models. The
+  // fault may leave the library's locks taken, so the library is not called anymore; but the process lives.
   template <class Work>
   static bool survived(Work&& work) {
     const Fault fault = trapped(work);
@@ -143,8 +143,8 @@ class OpenVinoCall {
   int seat_ = -1, outer_ = -1;
 };
 
-// To be called after the library has done something new: what it sets up then it takes apart at exit before anything older, so the
-// gate has to close before that.
+// Call this after the library has done something for the first time. Destructors that it registers then run before older exit
+// handlers, so the gate is registered again to close before them.
 void close_gate_first();
 
 }  // namespace anyzero

@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint64_t kMicrosecond = 1000;
 
-// Which part of an NPU does such work: products and sums over channels and windows are for its array of multipliers, moving data is
-// for its copy engines, and everything else is for its vector processors.
+// The NPU unit for each kind of layer: products and sums over channels and windows run on the multiplier array, data movement on
+// the copy engines, and everything else on the vector processors.
 constexpr std::array kMultiplied = {"Convolution",
                                     "GroupConvolution",
                                     "ConvolutionBackpropData",
@@ -56,7 +56,7 @@ ze_profiling_layer_info layer_record(const LayerTime& layer, uint32_t id, uint64
 
 ze_profiling_task_info task_record(const LayerTime& layer, uint32_t id, uint64_t start) {
   ze_profiling_task_info record{};
-  // The one task of a layer is the kernel that OpenVINO chose for it.
+  // Each layer has one task: the kernel that OpenVINO chose for it.
   put_text(record.name, layer.exec_type.empty() ? layer.name : layer.name + "/" + layer.exec_type);
   put_text(record.layer_type, layer.type);
   record.exec_type = executor_of(layer);
@@ -66,7 +66,7 @@ ze_profiling_task_info task_record(const LayerTime& layer, uint32_t id, uint64_t
   return record;
 }
 
-// Layers run one after the other, so each begins where those before it ended.
+// Layers run sequentially, so each begins at the end of the previous one.
 template <class Record>
 std::vector<Record> records(const std::vector<LayerTime>& layers, Record (*make)(const LayerTime&, uint32_t, uint64_t)) {
   std::vector<Record> made;

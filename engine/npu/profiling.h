@@ -1,4 +1,4 @@
-// Times of the layers of a graph, kept by inferences for later queries.
+// Layer times of a graph, stored by inferences for later queries.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Requirements of a module or a graph on the device that is to run its native binary, as a line of text that a program can keep.
+// Requirements of a module or a graph on a device that can run its native binary, as a line of text for the program to store.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -16,10 +16,10 @@ namespace anyzero {
 
 namespace {
 
-// Names the maker of a requirements string, which begins with it.
+// The prefix of a requirements string, which identifies the driver.
 const char* key_of(const Device& device) { return device.driver().kind() == DriverKind::Npu ? "ANYZERO.L0.NPU" : "ANYZERO.L0.CPU"; }
 
-// Appended, not added: GCC 12 warns of the sum of a string and a literal under -fsanitize=thread.
+// append() instead of operator+: GCC 12 warns of the sum of a string and a literal under -fsanitize=thread.
 std::string blob_text(std::string_view key, uint32_t version) {
   std::string text(key);
   text += ";blob=";
@@ -27,7 +27,7 @@ std::string blob_text(std::string_view key, uint32_t version) {
   return text;
 }
 
-// Blobs hold the model itself, so that any processor runs them with a driver that knows the format.
+// Blobs contain the model itself, so any processor runs them with a driver that knows the format.
 std::string requirements_of_graphs(const Device& device) { return blob_text(key_of(device), kBlobVersion); }
 
 // Native binaries of one kind run on devices of the same kind.

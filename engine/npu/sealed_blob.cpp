@@ -27,7 +27,7 @@ static_assert(sizeof(Head) == 64);
 
 std::span<const unsigned char> bytes_of(const Head& head) { return {reinterpret_cast<const unsigned char*>(&head), sizeof head}; }
 
-// Left out of core dumps and of forked children.
+// Excluded from core dumps and forked children.
 std::shared_ptr<Mapping> allocate(uint64_t size) {
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory != MAP_FAILED) madvise(memory, size, MADV_DONTDUMP);
@@ -58,7 +58,7 @@ std::shared_ptr<const Mapping> seal(std::span<const unsigned char> blob, std::st
   head.key_name = key.name;
   std::shared_ptr<Mapping> sealed = allocate(sizeof head + blob.size());
   CipherTag tag{};
-  // The head without the tag is authenticated beside the blob.
+  // The head without the tag is authenticated together with the blob.
   if (!sealed || getrandom(head.nonce.data(), head.nonce.size(), 0) != static_cast<ssize_t>(head.nonce.size()) ||
       !cipher->encrypt(key.key, head.nonce, bytes_of(head), blob, sealed->address() + sizeof head, &tag)) {
     *reason = "the graph could not be encrypted: not enough memory, or OpenSSL failed";

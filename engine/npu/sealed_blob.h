@@ -10,15 +10,15 @@
 
 namespace anyzero {
 
-// Whether bytes begin like a sealed blob.
+// Whether the bytes begin with the magic of a sealed blob.
 bool is_sealed(std::span<const unsigned char> bytes);
 
-// Whether this process can seal and unseal at all. False with a reason that says what to do.
+// Whether this process can seal and unseal. False with a reason that tells the user what to do.
 bool can_seal(std::string* reason);
 
 std::shared_ptr<const Mapping> seal(std::span<const unsigned char> blob, std::string* reason);
 
-// The blob inside; others bytes may follow the sealed one. Nothing, with a reason, when it is another's, or was changed.
+// The blob inside; other bytes may follow the sealed one. nullptr, with a reason, if it belongs to another user or was changed.
 std::shared_ptr<const Mapping> unseal(std::span<const unsigned char> bytes, std::string* reason);
 
 }  // namespace anyzero

@@ -11,13 +11,13 @@ namespace {
 using Bytes = std::span<const unsigned char>;
 
 constexpr uint32_t kParts = 2;
-constexpr size_t kWholeHead = 2 * sizeof(uint16_t) + sizeof(uint32_t);  // versions of the compiler, number of parts
+constexpr size_t kWholeHead = 2 * sizeof(uint16_t) + sizeof(uint32_t);  // compiler version, number of parts
 
 struct PointingHead {
   uint64_t custom_offset, custom_size, constants_offset, constants_size, model_offset, model_size;
 };
 static_assert(sizeof(PointingHead) == 48);
-constexpr uint64_t kCustomSize = 4;  // the version of the compiler
+constexpr uint64_t kCustomSize = 4;  // the compiler version
 
 template <class T>
 T number(Bytes bytes, size_t at) {
@@ -37,7 +37,7 @@ std::string sizes(uint64_t told, uint64_t there) {
 
 std::string_view text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// A part behind its length; what is left of the input is what follows it.
+// Takes a part with a length prefix from the front of the input.
 bool take(Bytes* input, const char* what, Bytes* part, std::string* reason) {
   if (input->size() < sizeof(uint64_t)) return refuse(reason, std::string("it ends before the size of its ") + what);
   const uint64_t size = number<uint64_t>(*input, 0);
@@ -79,7 +79,7 @@ bool begins_as_envelope(Bytes input) {
   return points(input) || (input.size() >= kWholeHead && number<uint32_t>(input, 2 * sizeof(uint16_t)) == kParts);
 }
 
-// Formats that are handed over by mistake; none of them begins like an envelope.
+// Formats that programs pass by mistake; none of them begins like an envelope.
 std::string mistaken_for(Bytes input) {
   if (text(input).starts_with("AZGRAPH\n"))
     return "this is a native blob of anyzero; create the graph with the format ZE_GRAPH_FORMAT_NATIVE";

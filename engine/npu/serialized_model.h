@@ -1,4 +1,4 @@
-// A model as the client hands it over to be compiled: an XML text and weights, in one of two envelopes.
+// A model as the client passes it for compilation: an XML text and weights, in one of two envelopes.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct SerializedModel {
   std::string_view xml;
   std::span<const unsigned char> weights;
 
-  // Both stay inside `input`. False with a reason.
+  // Both point into `input`. False with a reason.
   static bool split(std::span<const unsigned char> input, SerializedModel* model, std::string* reason);
 };
 

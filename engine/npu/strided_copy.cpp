@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kMostDims = 8;
 
-// Calls `row(packed offset, strided offset)` for each row: what lies in one piece, or a line of single elements.
+// Calls `row(packed offset, strided offset)` for each row: a contiguous run, or a line of single elements.
 template <class Row>
 void each_row(const StridedBox& box, uint32_t outer, size_t row_bytes, Row&& row) {
   int64_t at[kMostDims] = {};

@@ -1,5 +1,4 @@
-// Between memory with gaps and memory without: how an argument with strides of its own reaches a model, which knows packed ones
-// only.
+// Copies between strided and packed memory, for strided arguments of models, which support only packed tensors.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +6,7 @@
 
 namespace anyzero {
 
-// A box of elements; the outermost dimension comes first.
+// A box of elements, outermost dimension first.
 struct StridedBox {
   const int64_t* dims;
   const uint32_t* strides;  // in bytes

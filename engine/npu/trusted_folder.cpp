@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostLinks = 40;
 constexpr uid_t kUnmapped = 65534;
 
-// In a user namespace without root, folders of root show the overflow user ("nobody") as their owner.
+// In a user namespace without root, folders of root are owned by the overflow user ("nobody").
 bool hides_the_administrator() {
   unsigned long long first = 0, outside = 0, count = 0;
   FILE* map = std::fopen("/proc/self/uid_map", "re");
@@ -32,7 +32,7 @@ bool trusted(const struct stat& found, bool last) {
   return !last && (found.st_mode & S_ISVTX);
 }
 
-// The names in a path, the first one last.
+// Appends the components of a path in reverse order.
 void add_parts(const std::string& path, std::vector<std::string>* rest) {
   for (size_t end = path.size(); end > 0;) {
     const size_t slash = path.rfind('/', end - 1);
@@ -51,7 +51,7 @@ bool make_folder(const Descriptor& at, const char* name) {
   struct stat made;
   if (mkdirat(*at, name, 0700)) return errno == EEXIST;  // another process was faster
   if (fstatat(*at, name, &made, AT_SYMLINK_NOFOLLOW)) return false;
-  // The umask may have taken rights that we need.
+  // The umask may have removed permissions that we need.
   return (made.st_mode & 0700) == 0700 || fchmodat(*at, name, 0700, 0) == 0;
 }
 

@@ -1,5 +1,5 @@
-// Folders whose contents are run: only this user and root may be able to change anything in them. The same rule as that of
-// anyzero.trust.folder in Python; the model cache cannot ask there, because it is used without Python.
+// Folders whose contents are executed: only this user and root may be able to write to them. The same rule as anyzero.trust.folder
+// in Python; the model cache is used without Python, so it cannot call that.
 #pragma once
 
 #include <fcntl.h>
@@ -30,13 +30,13 @@ class Descriptor {
   int number_;
 };
 
-// Opens a folder by an absolute path, part by part, and looks at the owner and the mode of every part, so that what was checked is
-// what is used. Symbolic links are followed where this user or the administrator has made them; a folder on the way that everybody
-// may write to is fine with the sticky bit. With `make`, what is missing is made for this user alone, whatever the umask.
-// Without a descriptor where that is not possible, or where another user could write there.
+// Opens a folder by an absolute path, component by component. Checks the owner and the mode of each component by its descriptor, so
+// that the checked folder is the one used. Follows symbolic links that this user or root created; world-writable parents need the
+// sticky bit. With `make`, missing folders are created with mode 0700, whatever the umask. Returns no descriptor on failure, or if
+// another user could write there.
 Descriptor open_trusted_folder(const std::string& path, bool make);
 
-// Is it a file that only this user or the administrator can have written, and that has no other name?
+// Whether only this user or root can have written the file, and it has no other hard link.
 bool is_trusted_file(const struct stat& found);
 
 }  // namespace anyzero

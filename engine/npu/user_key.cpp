@@ -59,7 +59,7 @@ bool only_ours(int descriptor, bool folder) {
                 : S_ISREG(about.st_mode) && !(about.st_mode & (S_IRWXG | S_IRWXO)) && about.st_size == sizeof(UserKey);
 }
 
-// Under another name first: a reader finds the whole key, and of two processes that make one the first wins.
+// Written to a temporary file first: a reader finds the whole key, and of two concurrent processes the first wins.
 bool make_key(const Descriptor& folder) {
   UserKey fresh;
   if (getrandom(&fresh, sizeof fresh, 0) != static_cast<ssize_t>(sizeof fresh)) return false;

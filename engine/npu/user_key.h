@@ -1,4 +1,4 @@
-// The key by which graphs are encrypted: this user's on this machine, made when it is first needed. It never leaves the machine.
+// The key that encrypts graphs: one per user and machine, created on first use. It never leaves the machine.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ struct UserKey {
   std::array<unsigned char, 16> name;  // random, so that a mismatch of keys can be reported
   CipherKey key;
 
-  // From $XDG_DATA_HOME/anyzero/graph.key, else from ~/.local/share. False with a reason where it cannot be had, or others can read
-  // it.
+  // From $XDG_DATA_HOME/anyzero/graph.key, else from ~/.local/share. False with a reason if it cannot be read or created, or if
+  // other users can read it.
   static bool get(UserKey* key, std::string* reason);
 };
 

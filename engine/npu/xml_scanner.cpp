@@ -73,7 +73,7 @@ bool XmlScanner::next(XmlTag* tag) {
       good_ = false;
       break;
     }
-    // A quoted value may hold what else would end the tag.
+    // A quoted value may contain characters that would otherwise end the tag.
     for (;;) {
       at_ = text_.find_first_of(">\"'", at_);
       if (at_ == text_.npos) return good_ = false;
@@ -111,7 +111,7 @@ std::string attribute(const XmlTag& tag, std::string_view key) {
 }
 
 size_t xml_depth(std::string_view text) {
-  // Other encodings than one of bytes have these, and what looks like a quote in them may be half of a letter.
+  // UTF-16 and UTF-32 contain zero bytes, and an apparent quote in them may be half of a character.
   if (text.find('\0') != text.npos) return SIZE_MAX;
   XmlScanner scanner(text);
   size_t depth = 0, deepest = 0;

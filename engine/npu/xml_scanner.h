@@ -1,4 +1,4 @@
-// The tags of an XML text, one after the other. No tree is made of it: OpenVINO does that, and here only a look is needed.
+// A sequential scanner for XML tags. It builds no tree: OpenVINO does that, and this code only needs a few tags.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ struct XmlTag {
 class XmlScanner {
  public:
   explicit XmlScanner(std::string_view text) : text_(text) {}
-  // False at the end, or where the text is not as a model's is.
+  // False at the end, or if the text is not as in a model.
   bool next(XmlTag* tag);
-  // Whether there was nothing but tags and text. Comments are passed over; declarations of types and raw sections are no part of
-  // any model.
+  // Whether the text had only tags and text. Comments are skipped; document type declarations and CDATA sections do not occur in
+  // models.
   bool good() const { return good_; }
 
  private:
@@ -32,10 +32,10 @@ class XmlScanner {
   bool good_ = true;
 };
 
-// The value of an attribute, without what stands for characters put in their place; empty when it is not there.
+// The value of an attribute, with entities not decoded; empty if missing.
 std::string attribute(const XmlTag& tag, std::string_view key);
 
-// The nesting depth of elements; SIZE_MAX when that cannot be told.
+// The nesting depth of elements; SIZE_MAX if unknown.
 size_t xml_depth(std::string_view text);
 
 }  // namespace anyzero

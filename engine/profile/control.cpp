@@ -1,4 +1,4 @@
-// How profiles begin and end: by ANYZERO_SAMPLES from the start of a process, or when the Python API says so.
+// Start and end of profiles: by ANYZERO_SAMPLES from the start of a process, or by the Python API.
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +17,7 @@ constexpr uint64_t kMostSamples = 20'000;
 
 // "RATE:CLOCK:FOLDER", as `anyzero profile` writes it.
 [[gnu::constructor]] void begin() {
-  // The variable of a program with more rights than its caller is not obeyed.
+  // Ignored in programs with more privileges than their caller.
   const char* wanted = secure_getenv("ANYZERO_SAMPLES");
   if (!wanted || !*wanted) return;
   unsigned rate = 0;
@@ -34,7 +34,7 @@ constexpr uint64_t kMostSamples = 20'000;
 
 extern "C" {
 
-// Begins a profile into a new file; 0, or the system's error number.
+// Starts a profile into a new file. Returns 0 or errno.
 ZE_APIEXPORT int zexProfileStart(const char* path, uint64_t rate, int only_timer) {
   if (!path || rate < 1 || rate > kMostSamples) return EINVAL;
   return start_profile(path, rate, only_timer ? SampleClock::Timer : SampleClock::Any) ? 0 : errno;

@@ -21,14 +21,14 @@ namespace anyzero {
 namespace {
 
 constexpr uint64_t kThreads = 256;
-constexpr uint64_t kSamples = 1 << 17;  // 1 MiB for each thread, two minutes at the usual rate
+constexpr uint64_t kSamples = 1 << 17;  // 1 MiB per thread, two minutes at the default rate
 constexpr uint64_t kCodeBytes = 64 << 20;
 constexpr uint64_t kThreadsAt = kProfileHeadRoom;
 constexpr uint64_t kCodesAt = kThreadsAt + kThreads * sizeof(ProfileThread);
 constexpr uint64_t kSamplesAt = kCodesAt + kCodeBytes;
 constexpr uint64_t kBytes = kSamplesAt + kThreads * kSamples * sizeof(uint64_t);
 
-// The handler of a thread reads it at any moment, so what it reads is atomic. There for life: a late signal may still come.
+// The signal handler may read it at any time, so the shared members are atomic. Never freed: a late signal may still arrive.
 struct SampledThread {
   uint32_t profile;
   ProfileThread* head;
@@ -56,7 +56,7 @@ struct Profile {
 
 Profile& profile() {
   static Profile* made = [] {
-    // The parent's clocks are the parent's, and so is its file.
+    // A child inherits neither its parent's clocks nor its file.
     at_fork_child([] {
       profile_number.store(0);
       own = nullptr;
@@ -78,7 +78,7 @@ void take_sample(void* context) {
   of->head->last_ns = thread_time_ns();
 }
 
-// Gives the calling thread its part of the profile; false where there is no room for another one.
+// Adds the calling thread to the profile; false if there is no room.
 bool join_profile() {
   Profile& p = profile();
   std::lock_guard lock(p.mutex);
@@ -131,7 +131,7 @@ uint32_t add_sampled_code(uint32_t number, const SampledCode& code) {
 void enter_sampled_code(uint32_t number, std::string_view text) {
   const uint32_t made = profile_number.load(std::memory_order_relaxed);
   if ((!own || own->profile != made) && !join_profile()) return;
-  // The handler must not see one code's number with another one's place.
+  // The handler must not pair one code's number with the address of another.
   own->code.store(0, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   own->text.store(reinterpret_cast<uintptr_t>(text.data()), std::memory_order_relaxed);
@@ -167,7 +167,7 @@ bool start_profile(const char* path, uint64_t rate, SampleClock clock) {
     errno = why;
     return false;
   }
-  // A late signal may still write there, but nobody reads it any more.
+  // A late signal may still write there, but the data is no longer read.
   if (p.bytes) madvise(p.bytes, kBytes, MADV_REMOVE);
   p.bytes = static_cast<unsigned char*>(mapped);
   p.threads = new SampledThread[kThreads]();

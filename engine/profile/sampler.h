@@ -1,8 +1,8 @@
-// Samples of where kernels spend their time: a clock for each thread that runs kernels interrupts it now and then, and a signal
-// handler stores where in the kernel's code it was.
+// Statistical profiling of kernels: a clock interrupts each thread that runs kernels, and a signal handler stores the position in
+// the kernel's code.
 //
-// The clock is perf_event_open's where the system permits it, else a timer of the thread's processor time. The handler writes into
-// a ring of the thread's own in a mapped file: no lock, no allocation. Where nothing is profiled, a run of groups reads one number.
+// The clock is perf_event_open's if the system permits it, else a timer of the thread's processor time. The handler writes to the
+// thread's own ring in a mapped file: no lock, no allocation. Without a profile, a run of work-groups reads one number.
 #pragma once
 
 #include <atomic>
@@ -11,26 +11,26 @@
 
 namespace anyzero {
 
-// Of the profile that is made; 0 for none.
+// Number of the current profile; 0 for none.
 inline constinit std::atomic<uint32_t> profile_number{0};
 inline bool is_profiled() { return profile_number.load(std::memory_order_relaxed); }
 
-// What a profile keeps of the code of a kernel.
+// Kernel code as stored in a profile.
 struct SampledCode {
   std::string_view name, lines;
-  std::string_view text;  // the machine code, where it lies
+  std::string_view text;  // the machine code at its run-time address
   uint32_t lanes;
 };
 
-// The number of a code in the profile of this number; 0 where there is no room, or another profile is made by now.
+// The number of a code in the given profile; 0 if there is no room, or if another profile has started.
 uint32_t add_sampled_code(uint32_t profile, const SampledCode& code);
 
-// The calling thread begins to run this code, or has left it. A thread's clock starts with its first code.
+// The calling thread starts to run this code, or has left it. A thread's clock starts with its first code.
 void enter_sampled_code(uint32_t number, std::string_view text);
 void leave_sampled_code();
 
 enum class SampleClock { Any, Timer };
-// A profile of this process into a new file, with so many samples for each second that a thread works. False with errno set.
+// Starts a profile of this process into a new file, with `rate` samples per second of processor time. False with errno set.
 bool start_profile(const char* path, uint64_t rate, SampleClock clock);
 void stop_profile();
 

@@ -23,12 +23,12 @@ int chosen = 0;  // the signal
 void on_tick(int, siginfo_t* info, void* context) {
   const int error = errno;
   if (auto take = taker.load(std::memory_order_acquire)) take(context);
-  // A counter that sends signals stops with each of them.
+  // A counter in this mode is disabled after each signal, so it is re-enabled.
   if (info->si_code > 0) ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, 1);
   errno = error;
 }
 
-// The highest real-time signal that nothing in the process uses. SIGPROF is other profilers'.
+// The highest unused real-time signal. SIGPROF is left to other profilers.
 int free_signal() {
   for (int number = SIGRTMAX - 1; number > SIGRTMIN; --number) {
     struct sigaction now;
@@ -54,12 +54,12 @@ uint64_t thread_time_ns() {
 
 bool install_sample_handler(void (*take)(void* context)) {
   taker.store(take, std::memory_order_release);
-  if (chosen) return true;  // it stays: signals under way may come late
+  if (chosen) return true;  // never removed: pending signals may arrive late
   const int number = free_signal();
   if (!number) return false;
   struct sigaction action = {};
   action.sa_sigaction = on_tick;
-  // A kernel that has run out of its stack is the fault trap's affair: the handler has the stack that faults have.
+  // The handler uses the alternate signal stack, because a kernel may have overflowed its own, which the fault trap handles.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   sigfillset(&action.sa_mask);
   for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&action.sa_mask, fault);

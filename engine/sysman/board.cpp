@@ -134,7 +134,7 @@ ze_result_t SysmanRas::getProperties(zes_ras_properties_t* properties) {
   return ZE_RESULT_SUCCESS;
 }
 
-// The categories of the first version have none for memory; it belongs to what does not compute.
+// The first version's categories have none for memory; it counts as non-compute.
 ze_result_t SysmanRas::getState(ze_bool_t clear, zes_ras_state_t* state) {
   if (clear) return fail(ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, kNoClearing);
   uint64_t errors = 0;

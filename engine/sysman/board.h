@@ -1,5 +1,5 @@
-// What the board around the processor has, where the system tells about it: fans, the processor's microcode, counters of memory
-// errors. All of it can be read and nothing set.
+// Components of the board that the operating system reports: fans, the processor's microcode, memory error counters. All are
+// read-only.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class SysmanFan : public Object<SysmanFan, Kind::SysmanFan> {
   ze_result_t setSpeedTableMode(const zes_fan_speed_table_t* table);
 
   static std::vector<SysmanFan*> find(const SystemFiles& files);
-  // `fan` and `pwm` are what the names of its files begin with; `pwm` is empty where nobody tells how hard it is driven.
+  // `fan` and `pwm` are prefixes of its file names; `pwm` is empty if the duty cycle is not reported.
   SysmanFan(const SystemFiles& files, std::string fan, std::string pwm)
       : files_(files), fan_(std::move(fan)), pwm_(std::move(pwm)) {}
 
@@ -49,7 +49,7 @@ class SysmanFirmware : public Object<SysmanFirmware, Kind::SysmanFirmware> {
   std::string file_;
 };
 
-// Errors of the memory, counted by its controllers.
+// Memory errors, counted by the memory controllers.
 class SysmanRas : public Object<SysmanRas, Kind::SysmanRas> {
  public:
   ze_result_t getProperties(zes_ras_properties_t* properties);
@@ -63,7 +63,7 @@ class SysmanRas : public Object<SysmanRas, Kind::SysmanRas> {
   ze_result_t getConfigExp(uint32_t count, zes_ras_config_exp_t* config);
   ze_result_t setConfigExp(uint32_t count, const zes_ras_config_exp_t* config);
 
-  // One for errors that were corrected and one for the others; none where no controller counts.
+  // One for corrected and one for uncorrected errors; none if no controller counts them.
   static std::vector<SysmanRas*> find(const SystemFiles& files);
   SysmanRas(const SystemFiles& files, std::vector<std::string> counters, zes_ras_error_type_t type)
       : files_(files), counters_(std::move(counters)), type_(type) {}

@@ -1,5 +1,4 @@
-// What tools would like to change about a device, and a processor does not let them; and correction of memory errors, which is
-// there or not.
+// Device controls that a processor does not support, and ECC, which cannot be switched.
 #include "../abi/error.h"
 #include "../objects/devices/device.h"
 #include "board.h"
@@ -20,7 +19,7 @@ bool corrects_errors(Device& device) { return !SysmanParts::of(device).error_set
 
 }  // namespace
 
-// The kernel counts errors only where memory has a code that finds them.
+// The kernel counts memory errors only with ECC memory.
 ze_result_t SysmanDevice::eccAvailable(Device& device, ze_bool_t* available) {
   *available = corrects_errors(device);
   return ZE_RESULT_SUCCESS;

@@ -19,7 +19,7 @@ void SysmanEngine::list(Device& device, std::vector<SysmanEngine*>* groups) {
   auto all = [&](zes_engine_group_t type, bool compute, bool copy) {
     SysmanEngine* group = make(device, type);
     group->add(device, compute, copy);
-    // A device is at work when one of its tiles is.
+    // A device is busy if one of its tiles is.
     for (Device* tile : device.tiles()) group->add(*tile, compute, copy);
     groups->push_back(group);
   };
@@ -53,7 +53,7 @@ ze_result_t SysmanEngine::getProperties(zes_engine_properties_t* properties) {
 
 uint64_t SysmanEngine::worked(uint64_t now) const {
   uint64_t sum = 0;
-  // First what is over: a ring that ends in between is then missed for once instead of counted twice.
+  // Finished rings first: a ring that ends in between is then missed once instead of counted twice.
   for (const Engine* engine : engines_) sum += engine->past_busy();
   for (Device* device : devices_)
     device->each_ring([&](const Ring& ring) {
@@ -65,14 +65,15 @@ uint64_t SysmanEngine::worked(uint64_t now) const {
 ze_result_t SysmanEngine::getActivity(zes_engine_stats_t* stats) {
   auto told = told_.open();
   const uint64_t now = now_ns(), work = worked(now);
-  // Several threads may have worked at the same time for one engine; of a real one that would have taken as long as them all.
+  // Several threads may have worked concurrently for one engine; a hardware engine would have been active for at most the elapsed
+  // time.
   if (work > told->worked) told->active += std::min(work - told->worked, now - told->time);
   *told = {told->active, std::max(work, told->worked), now};
   *stats = {told->active / 1000, now / 1000};
   return ZE_RESULT_SUCCESS;
 }
 
-// The first is the device itself; there are no virtual functions to follow it.
+// The first entry is the device itself; there are no virtual functions.
 ze_result_t SysmanEngine::getActivityExt(uint32_t* count, zes_engine_stats_t* stats) {
   const bool asked = stats && *count > 0;
   *count = 1;

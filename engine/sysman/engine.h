@@ -1,4 +1,4 @@
-// Groups of engines, as a monitoring tool sees them, and how long they have been at work.
+// Engine groups and their active time, for monitoring tools.
 #pragma once
 
 #include <vector>
@@ -18,13 +18,13 @@ class SysmanEngine : public Object<SysmanEngine, Kind::SysmanEngine> {
   ze_result_t getActivity(zes_engine_stats_t* stats);
   ze_result_t getActivityExt(uint32_t* count, zes_engine_stats_t* stats);
 
-  // All groups of a device and of its tiles.
+  // All engine groups of a device and of its tiles.
   static std::vector<SysmanEngine*> of(Device& root);
 
   SysmanEngine(Device& device, zes_engine_group_t type) : device_(device), type_(type) {}
 
  private:
-  // The last values reported: they only grow, and never faster than time.
+  // The last reported values: they increase monotonically, and never faster than time.
   struct Told {
     uint64_t active = 0;
     uint64_t worked = 0;

@@ -18,17 +18,17 @@ namespace anyzero {
 namespace {
 
 constexpr size_t kMostDevices = 64;
-constexpr uint64_t kLookNs = 100'000'000;  // how often a sensor that could tell something is read
+constexpr uint64_t kLookNs = 100'000'000;  // polling interval of a sensor that can raise an event
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr zes_event_type_flags_t kOfTemperature =
     ZES_EVENT_TYPE_FLAG_TEMP_CRITICAL | ZES_EVENT_TYPE_FLAG_TEMP_THRESHOLD1 | ZES_EVENT_TYPE_FLAG_TEMP_THRESHOLD2;
 
 std::atomic<zes_event_type_flags_t> wanted[kMostDevices];  // by Device::index() of the whole device
-std::atomic<uint32_t> changes{0};                          // what listeners sleep on
+std::atomic<uint32_t> changes{0};                          // the futex that listeners wait on
 
 Device& root_of(Device& device) { return device.parent() ? *device.parent() : device; }
 
-// Events of a device since the last look. `again` becomes true where looking later could bring one.
+// Events of a device since the last poll. `again` becomes true if a later poll could find one.
 zes_event_type_flags_t look(Device& root, bool* again) {
   const zes_event_type_flags_t want = wanted[root.index()].load(std::memory_order_acquire);
   if (!(want & kOfTemperature)) return 0;

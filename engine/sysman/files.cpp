@@ -16,10 +16,10 @@ namespace anyzero {
 
 namespace {
 
-constexpr size_t kMostParts = 64;          // of a kind; a machine with more has them named otherwise
-constexpr size_t kMostProcessors = 16;     // asking one may wake it, so a large machine is sampled
+constexpr size_t kMostParts = 64;          // of a kind; larger machines use other names
+constexpr size_t kMostProcessors = 16;     // a query may wake a processor, so large machines are sampled
 constexpr size_t kWholeFile = 4u << 20;    // of /proc/cpuinfo
-constexpr double kFastestMhz = 1'000'000;  // above that it is no clock rate
+constexpr double kFastestMhz = 1'000'000;  // higher values are not clock rates
 
 class Descriptor {
  public:
@@ -35,7 +35,7 @@ class Descriptor {
   int fd_;
 };
 
-// The number at the end of a name, so that hwmon10 comes after hwmon9.
+// The number at the end of a name, so that hwmon10 sorts after hwmon9.
 uint64_t number_in(const std::string& name) {
   const size_t digits = name.find_first_of("0123456789");
   uint64_t number = 0;
@@ -43,7 +43,7 @@ uint64_t number_in(const std::string& name) {
   return number;
 }
 
-// The processors that this process may run on, a few of them evenly spread when they are many.
+// The processors in this process's affinity mask, or an evenly spread sample if there are many.
 std::vector<uint32_t> some_processors() {
   std::vector<uint32_t> all, some;
   cpu_set_t set;
@@ -56,7 +56,7 @@ std::vector<uint32_t> some_processors() {
   return some;
 }
 
-// The mean of "cpu MHz" over `processors`; 0 when there is none.
+// The mean of "cpu MHz" over `processors`; 0 if there is none.
 double mean_of_cpuinfo(const std::string& text, const std::vector<uint32_t>& processors) {
   double sum = 0;
   size_t count = 0;
@@ -157,7 +157,7 @@ int CpuClock::current(const SystemFiles& files, double* mhz) const {
     int64_t khz;
     const int error = files.read(folder + "scaling_cur_freq", &khz);
     if (error || khz <= 0) {
-      // A processor that was taken offline has no rate; that of the others stands.
+      // An offline processor has no clock rate; the others' mean is used.
       failure = error ? error : EINVAL;
       continue;
     }
@@ -177,7 +177,7 @@ double CpuClock::limit(const SystemFiles& files, const char* name) const {
 
 int CpuClock::throttled(const SystemFiles& files, int64_t* milliseconds) const {
   if (folders.empty()) return ENOENT;
-  // Not "..": cpufreq is a link to somewhere else.
+  // Not "..": cpufreq is a symbolic link.
   const std::string processor = folders.front().substr(0, folders.front().rfind("cpufreq/"));
   const int error = files.read(processor + "thermal_throttle/package_throttle_total_time_ms", milliseconds);
   return !error && *milliseconds < 0 ? EINVAL : error;
@@ -204,7 +204,7 @@ std::vector<EnergyZone> EnergyZone::find(const SystemFiles& files) {
   for (const std::string& name : files.names(top, "intel-rapl:")) {
     const std::string folder = top + name + "/", kind = files.line(folder + "name");
     const bool memory = kind == "dram";
-    // Of what a package consists is in the package's own counter; on most systems only root may read any of them.
+    // The package's counter includes its subdomains; on most systems only root may read any of them.
     if ((!memory && !kind.starts_with("package")) || !files.has_number(folder + "energy_uj")) continue;
     int64_t range = 0;
     if (files.read(folder + "max_energy_range_uj", &range)) range = 0;
@@ -219,7 +219,7 @@ std::vector<Thermometer> Thermometer::find(const SystemFiles& files) {
   for (const std::string& name : files.names(hwmon, "hwmon")) {
     const std::string folder = hwmon + name + "/", kind = files.line(folder + "name");
     if (kind != "coretemp" && kind != "k10temp" && kind != "zenpower" && kind != "cpu_thermal") continue;
-    // One sensor says it for the whole package; without labels that is the first.
+    // One sensor reports the whole package; without labels that is the first.
     std::string chosen;
     for (const std::string& file : files.names(folder, "temp")) {
       const size_t tail = file.rfind("_input");

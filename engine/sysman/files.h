@@ -1,5 +1,5 @@
-// What the operating system tells about the processor in its files: clock rates, energy, temperatures. Which files there are is
-// found out once; their contents are read at each query.
+// Processor data in the operating system's files: clock rates, energy, temperatures. The files are discovered once and read on each
+// query.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace anyzero {
 
-// The file system that starts at a folder, "" for the real one. Nothing here throws, blocks on a pipe or reads without bounds.
+// The file system below a root folder, "" for the real one. Nothing here throws, blocks on a pipe or reads without bounds.
 class SystemFiles {
  public:
   explicit SystemFiles(std::string root = "") : root_(std::move(root)) {}
 
-  // The errno of the failure, 0 when it went well.
+  // Returns errno, or 0 on success.
   int read(const std::string& path, std::string* text, size_t most = 4096) const;
-  // A file that holds a whole number and nothing else; EINVAL when it holds something else.
+  // A file with a single integer; EINVAL if it has other contents.
   int read(const std::string& path, int64_t* number) const;
-  // The first line; empty when there is none.
+  // The first line; empty if there is none.
   std::string line(const std::string& path) const;
   bool has_number(const std::string& path) const;
-  // Names in a folder that begin with `prefix`, in order of their numbers.
+  // Names in a folder that begin with `prefix`, sorted by number.
   std::vector<std::string> names(const std::string& folder, const std::string& prefix) const;
 
  private:
@@ -30,32 +30,32 @@ class SystemFiles {
 // The processors' clock rate. Empty where the system does not report it.
 struct CpuClock {
   std::vector<std::string> folders;  // cpufreq's, of some of the processors
-  std::vector<uint32_t> processors;  // those that count where there are no folders, by their number in /proc/cpuinfo
+  std::vector<uint32_t> processors;  // sampled if there are no folders, by their number in /proc/cpuinfo
   bool known() const { return !folders.empty() || !processors.empty(); }
 
-  // In MHz: the mean of those that count. The errno of the failure, 0 when it went well.
+  // The mean of the sampled processors, in MHz. Returns errno, or 0 on success.
   int current(const SystemFiles& files, double* mhz) const;
-  // A limit by the name of its file, in MHz; negative when it is not known.
+  // A limit by the name of its file, in MHz; negative if unknown.
   double limit(const SystemFiles& files, const char* name) const;
   std::vector<double> steps(const SystemFiles& files) const;
-  // Milliseconds that the package was too hot for its rate. The errno of the failure, 0 when it went well.
+  // Milliseconds of thermal throttling of the package. Returns errno, or 0 on success.
   int throttled(const SystemFiles& files, int64_t* milliseconds) const;
 
   static CpuClock find(const SystemFiles& files);
 };
 
-// A counter of energy.
+// An energy counter.
 struct EnergyZone {
   std::string folder;
   bool memory;        // of the memory, not the whole package
-  uint64_t wraps_at;  // microjoules; 0 when it does not
+  uint64_t wraps_at;  // microjoules; 0 if it does not wrap
 
   static std::vector<EnergyZone> find(const SystemFiles& files);
 };
 
 struct Thermometer {
-  std::string file;      // in thousandths of a degree
-  std::string critical;  // the file with the highest allowed; may be missing
+  std::string file;      // in millidegrees
+  std::string critical;  // file of the critical temperature; may be missing
 
   static std::vector<Thermometer> find(const SystemFiles& files);
 };

@@ -38,8 +38,8 @@ ze_result_t SysmanMemory::getState(zes_mem_state_t* state) {
   state->free = free_of(device_);
   const Device* root = device_.parent();
   if (!root) return ZE_RESULT_SUCCESS;
-  // What was allocated on the whole device lies on no tile, so all of them give a share of it: their free memory adds up to what
-  // the device has left.
+  // Allocations on the whole device belong to no tile, so each tile accounts for a share: the tiles' free memory adds up to that of
+  // the device.
   uint64_t on_tiles = 0;
   for (const Device* tile : root->tiles()) on_tiles += free_of(*tile);
   const uint64_t left = std::min(free_of(*root), on_tiles);

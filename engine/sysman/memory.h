@@ -1,4 +1,4 @@
-// The memory of a device or of one of its tiles, as the driver's own account has it.
+// The memory of a device or of one of its tiles, by the driver's own accounting.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class SysmanMemory : public Object<SysmanMemory, Kind::SysmanMemory> {
   ze_result_t getState(zes_mem_state_t* state);
   ze_result_t getBandwidth(zes_mem_bandwidth_t* bandwidth);
 
-  // The memory of the device, or one for each of its tiles.
+  // One for the device, or one for each of its tiles.
   static std::vector<SysmanMemory*> of(Device& root);
 
   explicit SysmanMemory(Device& device) : device_(device) {}

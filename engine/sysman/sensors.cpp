@@ -13,7 +13,7 @@ namespace anyzero {
 
 namespace {
 
-// One part of each kind of thing that was found.
+// Creates one component for each sensor that was found.
 template <class Part, class Found>
 std::vector<Part*> parts(const SystemFiles& files, std::vector<Found> found) {
   std::vector<Part*> made;
@@ -50,7 +50,7 @@ ze_result_t SysmanFrequency::getAvailableClocks(uint32_t* count, double* clocks)
   return ZE_RESULT_SUCCESS;
 }
 
-// Negative means that no limit is in effect.
+// Negative values mean that no limit is in effect.
 ze_result_t SysmanFrequency::getRange(zes_freq_range_t* limits) {
   *limits = {clock_.limit(files_, "scaling_min_freq"), clock_.limit(files_, "scaling_max_freq")};
   return ZE_RESULT_SUCCESS;
@@ -142,7 +142,7 @@ ze_result_t SysmanPower::getEnergyCounter(zes_power_energy_counter_t* counter) {
   return ZE_RESULT_SUCCESS;
 }
 
-// RAPL's constraints: what holds for long, and what holds for moments. In milliwatts; false where there is no such one.
+// RAPL's long-term and short-term constraints, in milliwatts; false if the constraint does not exist.
 bool SysmanPower::limit(const char* name, Limit* found) const {
   for (int i = 0; i < kMostLimits; ++i) {
     const std::string stem = zone_.folder + "constraint_" + std::to_string(i) + "_";

@@ -1,4 +1,4 @@
-// Clock rate, energy and temperature of the processor behind a device, read from the operating system at the moment of the query.
+// Clock rate, energy and temperature of the processor behind a device, read from the operating system on each query.
 #pragma once
 
 #include <vector>
@@ -56,10 +56,10 @@ class SysmanPower : public Object<SysmanPower, Kind::SysmanPower> {
   SysmanPower(const SystemFiles& files, EnergyZone zone) : files_(files), zone_(std::move(zone)) {}
 
  private:
-  // The system's counter starts anew after some minutes or hours; ours goes on as long as it is read often enough.
+  // The system's counter wraps after minutes or hours; ours stays monotonic if it is read often enough.
   struct Counter {
     uint64_t last = 0;
-    uint64_t before = 0;  // what earlier rounds came to
+    uint64_t before = 0;  // sum of earlier rounds
   };
 
   struct Limit {
@@ -81,9 +81,9 @@ class SysmanTemperature : public Object<SysmanTemperature, Kind::SysmanTemperatu
   ze_result_t getConfig(zes_temp_config_t* config);
   ze_result_t setConfig(const zes_temp_config_t* config);
 
-  // Is there anything that a change of temperature could tell?
+  // Whether a change of temperature can raise an event.
   bool watched();
-  // Events since the last look, or since the configuration was set.
+  // Events since the last poll, or since the configuration was set.
   zes_event_type_flags_t crossed();
 
   static std::vector<SysmanTemperature*> find(const SystemFiles& files);
@@ -96,7 +96,7 @@ class SysmanTemperature : public Object<SysmanTemperature, Kind::SysmanTemperatu
     double last = 0;
   };
 
-  double highest() const;  // negative when it is not known
+  double highest() const;  // negative if unknown
 
   SystemFiles files_;
   Thermometer sensor_;

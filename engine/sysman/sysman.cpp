@@ -23,12 +23,12 @@ namespace {
 
 std::atomic<bool> initialized{false};
 
-// All kinds of drivers, whatever the program has asked zeInit for: that decides what zeDriverGet lists, and nothing here.
+// All types of drivers, whatever the program passed to zeInit: that only affects zeDriverGet.
 ze_result_t all_drivers(uint32_t* count, ze_driver_handle_t* handles) { return Global::list_all(count, handles); }
 
 Device& root_of(Device& device) { return device.parent() ? *device.parent() : device; }
 
-// Cut where a character ends.
+// Truncates at a character boundary.
 void copy_text(char (&to)[ZES_STRING_PROPERTY_SIZE], const char* text) {
   size_t size = strnlen(text, sizeof to);
   if (size == sizeof to) {
@@ -113,7 +113,7 @@ ze_result_t SysmanDevice::get(Driver& driver, uint32_t* count, zes_device_handle
 
 ze_result_t SysmanDevice::getProperties(Device& device, zes_device_properties_t* properties) {
   Device& root = root_of(device);
-  // The structure inside has a chain of its own, which many programs leave unset.
+  // The embedded structure has its own pNext, which many programs leave uninitialised.
   ze_device_properties_t core{};
   core.stype = properties->core.stype;
   root.properties().fill(&core, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
@@ -133,7 +133,7 @@ ze_result_t SysmanDevice::getProperties(Device& device, zes_device_properties_t*
   copy_text(properties->driverVersion, version);
   if (auto* extended = find_sysman<zes_device_ext_properties_t>(properties->pNext, ZES_STRUCTURE_TYPE_DEVICE_EXT_PROPERTIES)) {
     extended->uuid = uuid_of(root);
-    // Both are numbered as in the core API.
+    // Both enumerations have the core API's values.
     extended->type = static_cast<zes_device_type_t>(core.type);
     extended->flags = core.flags;
   }
@@ -162,7 +162,7 @@ ze_result_t SysmanDevice::getState(Device&, zes_device_state_t* state) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Other processes keep their own accounts, so all that is known is this one.
+// Each process has its own accounting, so only this process is reported.
 ze_result_t SysmanDevice::processesGetState(Device& device, uint32_t* count, zes_process_state_t* processes) {
   Device& root = root_of(device);
   sweep_deferred_frees();

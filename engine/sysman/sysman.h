@@ -1,5 +1,5 @@
-// System management: what monitoring tools ask of drivers and devices. The handles are those of the core API, so one that came
-// from there serves as well, with ZES_ENABLE_SYSMAN=1 or without.
+// System management: the queries of monitoring tools to drivers and devices. The handles are those of the core API, so core handles
+// are valid here, with or without ZES_ENABLE_SYSMAN=1.
 #pragma once
 
 #include "../abi/gen/ze_api.h"
@@ -26,7 +26,7 @@ struct SysmanDriver {
                                         uint32_t* subdevice);
 };
 
-// A tile stands for the device that it is part of. Threading: any thread.
+// A tile represents its parent device. Threading: any thread.
 struct SysmanDevice {
   static ze_result_t get(Driver& driver, uint32_t* count, zes_device_handle_t* handles);
   static ze_result_t getProperties(Device& device, zes_device_properties_t* properties);
@@ -42,7 +42,7 @@ struct SysmanDevice {
   static ze_result_t setEccState(Device& device, const zes_device_ecc_desc_t* wanted, zes_device_ecc_properties_t* state);
   static ze_result_t eventRegister(Device& device, zes_event_type_flags_t events);
 
-  // Operations that a processor does not have, and counters that the system does not keep.
+  // Unsupported operations of a processor, and counters that the system does not keep.
   static ze_result_t reset(Device& device, ze_bool_t force);
   static ze_result_t resetExt(Device& device, zes_reset_properties_t* properties);
   static ze_result_t pciGetStats(Device& device, zes_pci_stats_t* stats);
@@ -64,7 +64,7 @@ struct SysmanDevice {
   static ze_result_t enumFirmwares(Device& device, uint32_t* count, zes_firmware_handle_t* firmwares);
   static ze_result_t enumRasErrorSets(Device& device, uint32_t* count, zes_ras_handle_t* sets);
 
-  // Parts that no processor has. Tools enumerate all of these and take an error for a broken driver.
+  // Components that no processor has. Tools enumerate all of these and take an error for a broken driver.
   static ze_result_t enumDiagnosticTestSuites(Device& device, uint32_t* count, zes_diag_handle_t* suites);
   static ze_result_t enumFabricPorts(Device& device, uint32_t* count, zes_fabric_port_handle_t* ports);
   static ze_result_t enumLeds(Device& device, uint32_t* count, zes_led_handle_t* leds);

@@ -24,7 +24,7 @@ class CpuBackend final : public Backend {
 }  // namespace
 
 Backend& cpu_backend() {
-  static CpuBackend* backend = new CpuBackend;  // leaked: used until the process is gone
+  static CpuBackend* backend = new CpuBackend;  // leaked: used until the process ends
   return *backend;
 }
 

@@ -14,12 +14,12 @@ namespace {
 
 constexpr size_t kLine = 64;
 constexpr size_t kStep = 4 * kLine;
-constexpr size_t kAlone = size_t{256} << 10;    // up to here another thread costs more than it brings
-constexpr size_t kStreaming = size_t{4} << 20;  // from here the data would push everything else out of the caches
-constexpr size_t kLeastStreaming = 2 * kStep;   // what is shorter is mostly head and tail
+constexpr size_t kAlone = size_t{256} << 10;    // up to this size another thread costs more than it gains
+constexpr size_t kStreaming = size_t{4} << 20;  // from this size the data would evict everything else from the caches
+constexpr size_t kLeastStreaming = 2 * kStep;   // shorter runs are mostly head and tail
 constexpr size_t kCachedChunk = size_t{128} << 10;
 constexpr size_t kStreamChunk = size_t{1} << 20;
-constexpr size_t kAhead = size_t{1} << 10;  // how far before its use a line is asked for
+constexpr size_t kAhead = size_t{1} << 10;  // prefetch distance
 constexpr size_t kTile = size_t{16} << 10;  // half of a first-level cache
 
 // The kernels copy `steps` × kStep bytes to a line-aligned address, past the caches.
@@ -103,7 +103,7 @@ bool overlap(const void* a, const void* b, size_t size) {
   return distance < size || -distance < size;
 }
 
-// A run of bytes cut into chunks whose borders lie on lines of the destination.
+// A run of bytes divided into chunks at cache line boundaries of the destination.
 struct Cut {
   size_t size;
   size_t chunk;
@@ -134,7 +134,7 @@ void run_copy(void* context, uint32_t i) {
   }
 }
 
-// The block that a fill repeats: at least one whole pattern, and enough of them to make long copies.
+// The block that a fill repeats: at least one whole pattern, and enough of them for long copies.
 struct FillJob {
   unsigned char* to;
   const unsigned char* tile;
@@ -159,7 +159,7 @@ void run_fill(void* context, uint32_t i) {
   if (job.streaming) _mm_sfence();
 }
 
-// Doubles what has been written, from the destination itself, in pieces that stay in the first-level cache.
+// Doubles the written part by copies from the destination itself, in pieces that fit the first-level cache.
 void fill_by_doubling(unsigned char* to, const void* pattern, size_t pattern_size, size_t size) {
   size_t done = std::min(pattern_size, size);
   std::memcpy(to, pattern, done);
@@ -228,8 +228,8 @@ void fill_memory(void* to, const void* pattern, size_t pattern_size, size_t size
   const auto* tile = static_cast<const unsigned char*>(pattern);
   size_t tile_size = pattern_size;
   if (pattern_size <= kTile / 2) {
-    // Whole steps, so that no seam between two repetitions falls into a line; rarely possible for odd patterns, whose seams cost
-    // little.
+    // Whole steps, so that no boundary between two repetitions falls inside a cache line. This is rarely possible for odd patterns,
+    // whose boundaries cost little.
     tile_size = kTile / pattern_size * pattern_size;
     fill_by_doubling(buffer, pattern, pattern_size, tile_size);
     tile = buffer;
@@ -245,7 +245,7 @@ void copy_rows(const Box& to, const Box& from, size_t row, size_t rows, size_t s
   if (joined) {
     row *= rows;
     rows = 1;
-    // A slice is now one run; slices become the rows.
+    // A slice is now contiguous; slices become the rows.
     if (slices == 1 || (d.slice_pitch == row && s.slice_pitch == row)) return copy_memory(d.base, s.base, row * slices);
     rows = slices;
     slices = 1;

@@ -20,7 +20,7 @@ namespace anyzero {
 
 namespace {
 
-// Sizes up to kLargestSlot come in classes and share a slab of 64 KiB; above that a block is a run of whole pages.
+// Sizes up to kLargestSlot are rounded up to size classes and share slabs of 64 KiB; larger blocks are runs of whole pages.
 constexpr uint32_t kClasses[] = {64,   128,  192,  256,  320,  384,  448,  512,  640,  768,  896,  1024,
                                  1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192};
 constexpr uint32_t kClassCount = std::size(kClasses);
@@ -30,7 +30,7 @@ constexpr uint32_t kSlabPages = 16;
 constexpr size_t kSlab = kSlabPages * kPage;
 constexpr uint32_t kMaxSlots = kSlab / kClasses[0];
 constexpr uint32_t kShards = 8;
-// Blocks of 64 KiB or more end at a page that faults, as larger ones do, which are mappings of their own.
+// Blocks of 64 KiB or more end at a guard page, as larger ones with their own mapping do.
 constexpr uint32_t kGuardedPages = 16;
 
 struct Shard;
@@ -42,7 +42,7 @@ struct Slab {
   uint32_t kind;  // index into kClasses
   uint32_t slots;
   uint32_t unused;
-  Slab* next = nullptr;  // among those with unused slots
+  Slab* next = nullptr;  // in the list of slabs with unused slots
   Slab* previous = nullptr;
   uint64_t unused_bits[kMaxSlots / 64] = {};
 };
@@ -54,17 +54,17 @@ struct Chunk {
   uint32_t generation;
   uint32_t unused = kPages;
   uint32_t hopeless = kPages + 1;  // no run of this length or longer is left
-  uint32_t fresh = 0;              // pages from here on have never been handed out
+  uint32_t fresh = 0;              // pages from here on were never allocated
   uint64_t used_bits[kPages / 64] = {};
-  uint64_t moved_bits[kPages / 64] = {};  // pages that lie in the file, because something on them was exported
-  uint64_t guard_bits[kPages / 64] = {};  // pages that fault: behind a run, or behind one that was there before
+  uint64_t moved_bits[kPages / 64] = {};  // pages in the file, because a block on them was exported
+  uint64_t guard_bits[kPages / 64] = {};  // guard pages: after a run, or after an earlier one
   uint16_t run[kPages] = {};              // by first page: length of the run that starts there, with its guard
   Slab* slab[kPages / kSlabPages] = {};
 };
 
-// A guard on fresh pages costs a thirtieth of the page faults that follow, or less. On pages in use it costs a page: a microsecond
-// or two, several times as much as the allocation. A loop that allocates the same sizes finds its guards in place; one that
-// allocates ever new sizes gets a guard now and then.
+// A guard on fresh pages costs at most a thirtieth of the page faults that follow. On used pages it costs a page: a microsecond or
+// two, several times the cost of the allocation. A loop that allocates the same sizes finds its guards in place; one that always
+// allocates new sizes gets a guard only now and then.
 class GuardBudget {
  public:
   void earn() {
@@ -82,11 +82,11 @@ struct Shard {
   std::mutex mutex;
   std::vector<Chunk*> chunks;
   Slab* partial[kClassCount] = {};
-  std::vector<Backend::Block> lent;  // freed here, still open elsewhere
+  std::vector<Backend::Block> lent;  // freed here, still open in another process
   GuardBudget guards;
 };
 
-// From an address to its chunk without a lock. Chunks are aligned to their size, so 22 bits of a 47-bit address name one.
+// Maps an address to its chunk without a lock. Chunks are aligned to their size, so 22 bits of a 47-bit address identify one.
 class ChunkTable {
  public:
   Chunk* find(const void* address) const {
@@ -95,7 +95,7 @@ class ChunkTable {
     const Leaf* leaf = leaves_[key / kLeaf].load(std::memory_order_acquire);
     return leaf ? leaf->chunk[key % kLeaf].load(std::memory_order_acquire) : nullptr;
   }
-  // False when there is no memory for the table.
+  // False if there is no memory for the table.
   bool set(const void* address, Chunk* chunk) {
     size_t key = reinterpret_cast<uintptr_t>(address) / Heap::kChunk;
     if (key >= kLeaves * kLeaf) return false;
@@ -131,8 +131,8 @@ struct State {
 
 State& state() {
   static State* state = [] {
-    // What the parent's threads were doing to its chunks when they vanished cannot be known, and chunks of which something was
-    // exported are the parent's too. So a child neither hands out nor takes back any of them.
+    // The parent's threads may have been changing its chunks at the fork, and chunks with exported blocks are shared with the
+    // parent. So a child neither allocates from them nor frees into them.
     at_fork_child([] {
       State& s = anyzero::state();
       s.generation.fetch_add(1);
@@ -149,7 +149,7 @@ Shard& own_shard() {
   return state().shards[mine];
 }
 
-// The first page at or after `from` that is used (or unused); kPages when there is none.
+// The first page at or after `from` that is used (or unused); kPages if there is none.
 uint32_t next_page(const uint64_t* used, uint32_t from, bool wanted) {
   while (from < kPages) {
     uint64_t word = (wanted ? used[from / 64] : ~used[from / 64]) >> (from % 64);
@@ -210,7 +210,7 @@ void drop_chunk(Shard& shard, Chunk* chunk) {
   s.mapped.fetch_sub(Heap::kChunk, std::memory_order_relaxed);
 }
 
-// Makes pages usable. Guards stay where they are when a run is given back: the next run is often as long as the last.
+// Makes pages usable. Guards stay in place when a run is freed: the next run is often as long as the last.
 bool remove_guards(Chunk& chunk, uint32_t first, uint32_t end) {
   const uint32_t guard = next_page(chunk.guard_bits, first, true);
   if (guard >= end) return true;
@@ -220,14 +220,14 @@ bool remove_guards(Chunk& chunk, uint32_t first, uint32_t end) {
 }
 
 void add_guard(Shard& shard, Chunk& chunk, uint32_t page) {
-  // Of a file's pages, the first systems with guards have none; to be refused one would turn them off for all.
+  // The first kernels with guards do not support them on file pages, and one refusal would turn guards off everywhere.
   const uint64_t not_to_do = chunk.guard_bits[page / 64] | chunk.moved_bits[page / 64];
   if (not_to_do >> (page % 64) & 1) return;
   if (page < chunk.fresh && !shard.guards.spend()) return;
   if (install_guard(chunk.base + page * kPage)) mark_pages(chunk.guard_bits, page, 1, true);
 }
 
-// `guard` says whether the last of the pages is one.
+// `guard` says whether the last page is a guard.
 bool take_run(Shard& shard, uint32_t count, bool guard, uint32_t alignment, Chunk** where, uint32_t* page) {
   auto take = [&](Chunk* chunk) {
     if (chunk->unused < count || count >= chunk->hopeless) return false;
@@ -259,7 +259,7 @@ void give_back_run(Shard& shard, Chunk* chunk, uint32_t page) {
   chunk->unused += count;
   chunk->hopeless = kPages + 1;
   if (chunk->unused < kPages) return;
-  // One empty chunk stays, so that a single block coming and going does not map and unmap each time.
+  // One empty chunk is kept, so that repeated allocation of a single block does not map and unmap each time.
   for (Chunk* other : shard.chunks)
     if (other != chunk && other->unused == kPages) return drop_chunk(shard, chunk);
 }
@@ -328,7 +328,7 @@ void give_back(Shard& shard, Chunk* chunk, const Backend::Block& block) {
   if (chunk->run[page]) give_back_run(shard, chunk, page);
 }
 
-// Processes that open a block lock its bytes (ipc.cpp); the kernel takes the lock back when they close it or die.
+// Processes that open a block lock its bytes (ipc.cpp); the kernel drops the lock when they close it or die.
 bool open_elsewhere(const Backend::Block& block) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -403,7 +403,7 @@ bool Heap::share(Backend::Block* block) {
   std::lock_guard lock(chunk->shard->mutex);
   if (chunk->fd < 0) chunk->fd = memory_file(kChunk);
   if (chunk->fd < 0) return false;
-  // Only the pages of this block, for its neighbours may be in the middle of a system call.
+  // Only the pages of this block, because neighbouring blocks may be used by a system call.
   const uint32_t end = static_cast<uint32_t>((block->offset + block->capacity + kPage - 1) / kPage);
   for (uint32_t page = static_cast<uint32_t>(block->offset / kPage); page < end;) {
     const uint32_t first = next_page(chunk->moved_bits, page, false);

@@ -8,8 +8,8 @@
 namespace anyzero {
 namespace {
 
-// Calls with every place of a block that a lane has: where it begins, how much of it lies in the image, whether the place itself
-// does or only the nearest one, and its number among the lane's values.
+// Calls `visit` for each active lane and row of a block: the address clamped to the image, the number of bytes inside the image,
+// whether the unclamped position is inside, and the index of the value.
 template <class Visit>
 void each_place(const ImageView& view, uint32_t lanes, uint64_t mask, int32_t x, int32_t y, uint32_t rows, uint32_t bytes,
                 Visit visit) {

@@ -1,6 +1,6 @@
-// Reading and writing: blocks of lanes, from a kernel's arrays to the image and back.
+// Reads and writes in blocks of lanes, between a kernel's arrays and the image.
 //
-// Compiled once for each kind of processor; see image_vectors.h.
+// Compiled once for each instruction set; see image_vectors.h.
 #include "image_access.h"
 #include "image_filter.h"
 
@@ -12,7 +12,7 @@ constexpr uint64_t kWholeBlock = (uint64_t{1} << kBlock) - 1;
 
 uint64_t lanes_of(uint32_t lanes, uint64_t mask) { return lanes < kMostLanes ? mask & ((uint64_t{1} << lanes) - 1) : mask; }
 
-// A block's part of a row. The last one may be cut short, and is filled up with zeros then.
+// Loads a block's part of a row. A partial last block is padded with zeros.
 ANYZERO_LANE_CODE Words read_row(const void* row, uint32_t at, uint32_t lanes) {
   Words value = {};
   const auto* from = static_cast<const unsigned char*>(row) + size_t{4} * at;
@@ -33,7 +33,7 @@ ANYZERO_LANE_CODE void write_row(uint32_t* row, uint64_t mask, const Words& valu
   }
 }
 
-// All about a read that is the same for its lanes.
+// The state of a read that is common to all lanes.
 struct Reading {
   ANYZERO_LANE_CODE Reading(const ImageView& view, const SamplerState* given, bool float_coords, TexelKind kind)
       : view(view), geometry(view), texel(Texel::of(view, kind, &storage)), near(is_near(view)), float_coords(float_coords) {
@@ -77,7 +77,7 @@ struct Block {
   ANYZERO_LANE_CODE void put(uint32_t value, const Words& result) const { write_row(texel + value * lanes + at, mask, result); }
 };
 
-// The layer of an array; a sampler takes the nearest one that exists.
+// The layer of an array; a sampler clamps it to the existing ones.
 ANYZERO_LANE_CODE Ints pick_layer(const Reading& reading, const Words& row, Words* inside) {
   const int32_t layers = reading.geometry.size[2];
   Ints wanted = reading.float_coords ? rounded(as_floats(row)) : as_ints(row);
@@ -151,7 +151,7 @@ ANYZERO_LANE_CODE void read_nearest(const Reading& reading, const Block& block) 
 
 using BlockCode = void (*)(const Reading& reading, const Block& block);
 
-// One of the functions above, block after block.
+// Runs one of the functions above for each block.
 template <BlockCode kCode>
 __attribute__((noinline)) void read_blocks(const Reading& reading, uint32_t lanes, uint64_t mask, const uint32_t* coords,
                                            uint32_t* texel) {

@@ -1,17 +1,17 @@
-// From coordinates to the pixels they stand for: addressing modes and filters, by the formulas of OpenCL's specification.
+// Converts coordinates to pixels: addressing modes and filters, by the formulas of OpenCL's specification.
 //
-// Compiled once for each kind of processor; see image_vectors.h.
+// Compiled once for each instruction set; see image_vectors.h.
 #include "image_lanes.h"
 
 namespace anyzero {
 namespace {
 
-// The sides along which an image is sampled, and its layers, which are picked and never blended.
+// The sampled dimensions of an image, and its layers, which are selected and never blended.
 struct Geometry {
   explicit Geometry(const ImageView& view) {
     axes = view.type == ZE_IMAGE_TYPE_3D ? 3 : view.type == ZE_IMAGE_TYPE_2D || view.type == ZE_IMAGE_TYPE_2DARRAY ? 2 : 1;
     layered = view.type == ZE_IMAGE_TYPE_1DARRAY || view.type == ZE_IMAGE_TYPE_2DARRAY;
-    // A coordinate has 31 bits at most, so what lies beyond cannot be asked for.
+    // A coordinate has at most 31 bits, so pixels beyond cannot be addressed.
     size[0] = static_cast<int32_t>(view.width < INT32_MAX ? view.width : INT32_MAX);
     size[1] = static_cast<int32_t>(view.height);
     size[2] = static_cast<int32_t>(view.slices);
@@ -19,10 +19,10 @@ struct Geometry {
 
   uint32_t axes;
   bool layered;
-  int32_t size[3];  // the last is the number of layers, where there are any
+  int32_t size[3];  // the last is the number of layers, if any
 };
 
-// The two neighbours along one side. Those outside the image lie at 0 and have no bits in their mask.
+// The two neighbours along one axis. Neighbours outside the image get position 0 and an empty mask.
 struct Pair {
   Ints at[2];
   Words inside[2];
@@ -34,7 +34,7 @@ struct Floor {
   Floats part;
 };
 
-// Coordinates beyond ±2^30 have no fraction and lie outside of every image; NaN is one of them.
+// Coordinates beyond ±2^30 have no fraction and are outside of every image; NaN becomes one of them.
 ANYZERO_LANE_CODE Floats bounded(const Floats& value) { return least(greatest(value, all(-0x1p30f)), all(0x1p30f)); }
 
 ANYZERO_LANE_CODE Floor floor_of(const Floats& given) {
@@ -55,7 +55,7 @@ ANYZERO_LANE_CODE Words in_range(const Ints& value, int32_t size) {
   return as_words(reinterpret_cast<Ints>(as_words(value) < static_cast<uint32_t>(size)));
 }
 
-// The form of one side's coordinates. `scale` makes pixels of them; repeating modes want fractions of the side instead.
+// Coordinates along one axis. `scale` converts them to pixels; repeating modes need normalised coordinates instead.
 struct Side {
   Side() = default;
   ANYZERO_LANE_CODE Side(const SamplerState& sampler, int32_t size)
@@ -65,7 +65,7 @@ struct Side {
     scale = repeats == sampler.normalized ? 1 : repeats ? 1 / length : length;
   }
 
-  // Repeating modes: the coordinate within the one image that is repeated.
+  // Repeating modes: the coordinate within one repetition of the image.
   ANYZERO_LANE_CODE Floats repeated(const Floats& s) const { return floor_of(s).part * length; }
   ANYZERO_LANE_CODE Floats mirrored(const Floats& given) const {
     Floats s = bounded(given);
@@ -80,7 +80,7 @@ struct Side {
   float scale;
 };
 
-// The nearest pixel along one side; `inside` loses the lanes that have none.
+// The nearest pixel along one axis; clears `inside` for lanes outside of the image.
 ANYZERO_LANE_CODE Ints nearest_place(const Side& side, const Floats& coordinate, Words* inside) {
   const int32_t last = side.size - 1;
   Floats scaled = coordinate * side.scale;
@@ -96,7 +96,7 @@ ANYZERO_LANE_CODE Ints nearest_place(const Side& side, const Floats& coordinate,
   return whole & as_ints(mask);
 }
 
-// The same for integers, which need not fit a float.
+// The same for integers, which may not fit a float.
 ANYZERO_LANE_CODE Ints nearest_place(ze_sampler_address_mode_t mode, int32_t size, const Ints& coordinate, Words* inside) {
   if (mode == ZE_SAMPLER_ADDRESS_MODE_REPEAT) {
     Ints rest = coordinate % size;
@@ -117,7 +117,7 @@ ANYZERO_LANE_CODE Ints nearest_place(ze_sampler_address_mode_t mode, int32_t siz
   return coordinate & as_ints(mask);
 }
 
-// The two pixels to blend along one side.
+// The two pixels to blend along one axis.
 ANYZERO_LANE_CODE Pair linear_places(const Side& side, const Floats& coordinate) {
   const int32_t last = side.size - 1;
   Floats scaled = coordinate * side.scale;
@@ -137,13 +137,13 @@ ANYZERO_LANE_CODE Pair linear_places(const Side& side, const Floats& coordinate)
   return {{within(first, last), within(second, last)}, {everywhere, everywhere}, floor.part};
 }
 
-// Four channels of a block, and how much of each lane's weight lay inside the image.
+// Four channels of a block, and the part of each lane's weight that was inside the image.
 struct Blend {
   Floats channel[4];
   Floats coverage;
 };
 
-// The corners around a place, each with its weight.
+// The corners around a position, each with its weight.
 template <uint32_t kAxes>
 ANYZERO_LANE_CODE Blend blend_corners(const ImageView& view, const Texel& texel, bool near, const Pair* pairs, const Ints& layer) {
   Blend blend = {};
@@ -168,7 +168,7 @@ ANYZERO_LANE_CODE Blend blend_corners(const ImageView& view, const Texel& texel,
     load(view, place, near, &raw);
     decode(texel, raw, place.x, value);
     blend.coverage += as_floats(as_words(weight) & inside);
-    // The mask goes on the value, not on the weight: the pixel that stands in for a missing one may be infinite.
+    // The mask applies to the value, not to the weight: the pixel that replaces a missing one may be infinite.
 #pragma GCC unroll 4
     for (uint32_t c = 0; c < 4; ++c) {
       if (c == texel.n_channels) break;
@@ -178,12 +178,12 @@ ANYZERO_LANE_CODE Blend blend_corners(const ImageView& view, const Texel& texel,
   return blend;
 }
 
-// The common case: two sides, four channels of 8 bit UNORM, neighbours side by side. The image is at least two pixels wide.
+// The common case: two dimensions, four channels of 8 bit UNORM, adjacent neighbours. The image is at least two pixels wide.
 template <bool kBorder>
 ANYZERO_LANE_CODE Blend blend_rgba8(const ImageView::Plane& plane, int32_t width, const Pair& x, const Pair& y) {
   Blend sum = {};
   auto add = [&](const Words& texel, const Floats& full_weight, const Words& inside) __attribute__((always_inline)) {
-    // No pixel is infinite here, so that the weight may take the mask.
+    // No pixel is infinite here, so the mask can apply to the weight.
     Floats weight = kBorder ? as_floats(as_words(full_weight) & inside) : full_weight;
     if (kBorder) sum.coverage += weight;
     sum.channel[0] += weight * to_floats(as_ints(texel & 0xff));
@@ -191,7 +191,7 @@ ANYZERO_LANE_CODE Blend blend_rgba8(const ImageView::Plane& plane, int32_t width
     sum.channel[2] += weight * to_floats(as_ints(texel >> 16 & 0xff));
     sum.channel[3] += weight * to_floats(as_ints(texel >> 24));
   };
-  // At the right end the pair begins a pixel earlier, and where both neighbours are the same pixel one half serves as both.
+  // At the right edge the pair begins one pixel earlier. If both neighbours are the same pixel, one half serves as both.
   const Ints begin = least(x.at[0], all(width - 2));
   const Ints first_is_second = x.at[0] != begin, second_is_first = x.at[1] == begin;
   const Floats right = x.toward_second, left = 1 - right;

@@ -1,13 +1,13 @@
-// Channels of a block of lanes: bits to values and back, and pixels from memory.
+// Channels of a block of lanes: encoding and decoding of values, and loads of pixels.
 //
-// Compiled once for each kind of processor; see image_vectors.h.
+// Compiled once for each instruction set; see image_vectors.h.
 #include "image_texel.h"
 #include "image_vectors.h"
 
 namespace anyzero {
 namespace {
 
-// The words of a block's pixels.
+// The raw words of a block's pixels.
 struct Raw {
   Words word[4];
 };
@@ -16,7 +16,7 @@ struct Place {
   Ints x, y, z;
 };
 
-// One lane at a time, for what is rare.
+// Applies a function lane by lane, for rare cases.
 template <class Function>
 ANYZERO_LANE_CODE Words each(const Words& from, Function function) {
   Words to;
@@ -24,12 +24,12 @@ ANYZERO_LANE_CODE Words each(const Words& from, Function function) {
   return to;
 }
 
-// To a float with five bits of exponent and `mantissa` others, to nearest even, without the sign.
+// Converts to a float with five exponent bits and `mantissa` mantissa bits, to nearest even, without the sign.
 ANYZERO_LANE_CODE Words to_short_float(const Words& value, uint32_t mantissa) {
   const uint32_t drop = 23 - mantissa, infinity = 31u << mantissa;
   Words magnitude = value & 0x7fffffff;
   Words normal = (magnitude - (112u << 23) + (1u << (drop - 1)) - 1 + (magnitude >> drop & 1)) >> drop;
-  // An addition rounds what is below the normal range: the last bit of the sum is the last bit of the result.
+  // An addition rounds values below the normal range: the last bit of the sum is the last bit of the result.
   const uint32_t unit = (136 - mantissa) << 23;
   Words tiny = as_words(as_floats(magnitude) + __builtin_bit_cast(float, unit)) - unit;
   Words finite = magnitude < (113u << 23) ? tiny : normal;
@@ -39,7 +39,7 @@ ANYZERO_LANE_CODE Words to_short_float(const Words& value, uint32_t mantissa) {
 }
 
 #if ANYZERO_VECTOR_BYTES == 16
-// Denormals appear in no operand or result, so flushing them changes nothing.
+// No operand or result is denormal, so flushing them has no effect.
 Floats half_to_float(const Words& half) {
   Words magnitude = half & 0x7fff;
   Words wide = (magnitude << 13) + (magnitude >= 0x7c00 ? all(224u << 23) : all(112u << 23));
@@ -49,13 +49,13 @@ Floats half_to_float(const Words& half) {
 Words float_to_half(const Words& value) { return to_short_float(value, 10) | (value >> 16 & 0x8000); }
 #endif
 
-// There is no sign to keep: what is below zero becomes zero.
+// There is no sign: negative values become zero.
 ANYZERO_LANE_CODE Words to_unsigned_float(const Words& value, uint32_t mantissa) {
   auto negative = (value > 0x80000000u) & (value <= 0xff800000u);
   return negative ? all(0u) : to_short_float(value, mantissa);
 }
 
-// To the nearest integer, ties to even; only for magnitudes up to 2^22.
+// Rounds to the nearest integer, ties to even; only for magnitudes up to 2^22.
 ANYZERO_LANE_CODE Words nearest(const Floats& value) {
   return as_words(value + 0x1.8p23f) - __builtin_bit_cast(uint32_t, 0x1.8p23f);
 }
@@ -64,7 +64,7 @@ ANYZERO_LANE_CODE Floats clamped(const Floats& value, float low, float high) {
   return least(greatest(value == value ? value : Floats{}, all(low)), all(high));
 }
 
-// The slow way for what single precision cannot hold.
+// The slow path for values that single precision cannot hold.
 ANYZERO_LANE_CODE uint32_t nearest_wide(uint32_t bits, double low, double high) {
   auto value = __builtin_bit_cast(float, bits);
   double number = value == value ? value : 0;
@@ -78,13 +78,13 @@ ANYZERO_LANE_CODE Ints extend_sign(const Words& value, uint32_t bits) {
   return as_ints((value ^ (1u << (bits - 1))) - (1u << (bits - 1)));
 }
 
-// A 255th is a 256th and a 255th of that, and so on: right to the last bit for every code, as a product with 1/255 is not.
+// 1/255 is expanded as 1/256 plus 1/255 of that: exact to the last bit for every code, unlike a product with 1/255.
 ANYZERO_LANE_CODE Floats normalised(const Ints& code, const Channel& channel) {
   Floats most = to_floats(code) * channel.power;
   return most + most * channel.rest;
 }
 
-// The value of a code, as the bits that the kernel gets: a float or an integer.
+// Decodes a code to the kernel's bits: a float or an integer.
 ANYZERO_LANE_CODE Words decode(Coding coding, const Channel& channel, const Words& code) {
   const uint32_t bits = channel.bits;
   switch (coding) {
@@ -122,7 +122,7 @@ ANYZERO_LANE_CODE Words code_of(const Texel& texel, uint32_t c, const Raw& raw, 
   return code;
 }
 
-// The channels of a block's pixels. Most formats code all alike, which is decided once then.
+// Decodes the channels of a block's pixels. Most formats encode all channels alike, which is decided once then.
 ANYZERO_LANE_CODE void decode(const Texel& texel, const Raw& raw, const Ints& x, Words* to) {
   auto alike = [&](Coding coding) __attribute__((always_inline)) {
 #pragma GCC unroll 4
@@ -143,7 +143,7 @@ ANYZERO_LANE_CODE void decode(const Texel& texel, const Raw& raw, const Ints& x,
   }
 }
 
-// The way back, to the bits that the channel stores.
+// Encodes a value to the bits that the channel stores.
 ANYZERO_LANE_CODE Words encode(const Channel& channel, const Words& value) {
   const uint32_t mask = mask_of(channel.bits);
   const float scale = channel.scale;
@@ -173,13 +173,12 @@ ANYZERO_LANE_CODE Words encode(const Channel& channel, const Words& value) {
   return value;
 }
 
-// Whether 31 bits reach every pixel of the image.
+// Whether 31-bit offsets reach every pixel of the image.
 ANYZERO_LANE_CODE bool is_near(const ImageView& view) {
   return view.slice_pitch <= INT32_MAX && view.slice_pitch * view.slices <= INT32_MAX;
 }
 
-// Offsets of a block's pixels. In memory, because the compiler would otherwise pick them out of the vector one by one, which takes
-// longer than to load them.
+// Offsets of a block's pixels. Stored in memory, because extracting them from the vector one by one takes longer than loading them.
 template <class Int>
 struct alignas(64) Offsets {
   ANYZERO_LANE_CODE explicit Offsets(const Ints& offset) {
@@ -190,7 +189,7 @@ struct alignas(64) Offsets {
   Int at[kBlock];
 };
 
-// One load after the other: the instructions that gather take longer.
+// Scalar loads: gather instructions take longer.
 template <class Word, class Int>
 ANYZERO_LANE_CODE Words load_words(const unsigned char* base, const Offsets<Int>& offset) {
   auto word = [&](uint32_t i) __attribute__((always_inline)) {
@@ -211,7 +210,7 @@ ANYZERO_LANE_CODE void load_pairs(const unsigned char* base, const Offsets<int32
   split_pairs(pair, first, second);
 }
 
-// Not a byte more than there is: behind the last pixel memory may end.
+// Reads no byte beyond the last pixel, where the mapping may end.
 template <class Int>
 ANYZERO_LANE_CODE void load_elements(const unsigned char* base, uint32_t bytes, const Offsets<Int>& offset, Words* word) {
   switch (bytes) {
@@ -243,7 +242,7 @@ ANYZERO_LANE_CODE void load_elements(const unsigned char* base, uint32_t bytes, 
   }
 }
 
-// Images of more than 2 GiB are rare enough to be slow.
+// Slow path for images of more than 2 GiB, which are rare.
 __attribute__((noinline, cold)) void load_far(const ImageView& view, uint32_t plane, const Place& at, Raw* raw) {
   const ImagePlane& cut = view.format->planes[plane];
   const auto row = static_cast<int64_t>(view.planes[plane].row_pitch), slice = static_cast<int64_t>(view.slice_pitch);
@@ -260,7 +259,7 @@ ANYZERO_LANE_CODE Ints near_offsets(const ImageView& view, uint32_t plane, const
          at.z * static_cast<int32_t>(view.slice_pitch);
 }
 
-// The pixels at places within the image.
+// Loads pixels at positions inside the image.
 ANYZERO_LANE_CODE void load(const ImageView& view, const Place& at, bool near, Raw* raw) {
   uint32_t plane = 0;
   do {

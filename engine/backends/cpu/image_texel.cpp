@@ -11,14 +11,14 @@ namespace {
 
 constexpr uint8_t kAbsent = 0xff;
 
-// Where a value of a media format lies: the bit of the pixel's words it begins at. A second plane begins at bit 32, a third at 64.
+// Position of a media format's value: its first bit in the pixel's words. A second plane begins at bit 32, a third at 64.
 struct Sample {
   uint8_t bit = kAbsent;
   uint8_t bits = 0;
-  uint8_t odd_bit = kAbsent;  // in odd columns, if elsewhere
+  uint8_t odd_bit = kAbsent;  // in odd columns, if different
 };
 
-// What a kernel sees of a media format, as OpenCL's extensions for them say: V, Y, U and alpha; of others the values in order.
+// Values of a media format for a kernel, by OpenCL's extensions: V, Y, U and alpha; other formats have their values in order.
 struct MediaTexel {
   Sample value[4];
 };
@@ -91,7 +91,7 @@ Channel channel_at(uint32_t bit, uint32_t odd_bit, uint8_t bits) {
           0};
 }
 
-// The sign of an integer is the format's: SPIR-V's integers have none, so that a kernel's kind may be a guess.
+// The format determines the sign of an integer: SPIR-V's integers have none, so the kernel's kind may be a guess.
 Coding coding_of(ze_image_format_type_t type, uint32_t bits, TexelKind kind) {
   bool as_float = kind == TexelKind::Float;
   switch (type) {
@@ -116,8 +116,8 @@ void set_coding(ze_image_format_type_t type, TexelKind kind, Channel* channel) {
   channel->rest = 1 / channel->scale;
 }
 
-// Letters name the channels of a layout in order. Programs also write A, or R and A, for what a layout of one or two channels
-// holds: where exactly as many letters are named as there are channels, those are meant.
+// Letters name the channels of a layout in order. Programs also write A, or R and A, for layouts of one or two channels: if the
+// number of letters equals the number of channels, they map to the channels in order.
 void resolve(const ze_image_format_t& format, uint32_t channels, uint8_t source[4]) {
   const ze_image_format_swizzle_t names[4] = {format.x, format.y, format.z, format.w};
   uint32_t named = 0;
@@ -126,7 +126,7 @@ void resolve(const ze_image_format_t& format, uint32_t channels, uint8_t source[
   bool in_order = static_cast<uint32_t>(std::popcount(named)) == channels;
   for (uint32_t value = 0; value < 4; ++value) {
     uint32_t name = names[value];
-    // The border has no ones but in alpha.
+    // In the border only alpha can be one.
     uint8_t one = value == 3 ? Texel::kOne : Texel::kOneInside;
     if (name == ZE_IMAGE_FORMAT_SWIZZLE_D) {
       source[value] = 0;
@@ -174,7 +174,7 @@ Texel::Texel(const ImageView& view, TexelKind kind) : one(kind == TexelKind::Flo
     target[i] = kZero;
     for (uint8_t value = 4; value-- > 0;)
       if (source[value] == i) target[i] = value;
-    // Alpha is linear, unless it is a colour as well.
+    // Alpha is linear, unless it is also a colour.
     if (view.srgb && channels[i].coding == Coding::Unorm && target[i] < 3) channels[i].coding = Coding::Srgb;
   }
   in_order = n_channels == 4 && source[0] == 0 && source[1] == 1 && source[2] == 2 && source[3] == 3;
@@ -184,7 +184,7 @@ Texel::Texel(const ImageView& view, TexelKind kind) : one(kind == TexelKind::Flo
 
 const Texel& Texel::of(const ImageView& view, TexelKind kind, Texel* storage) {
   struct Slot {
-    std::atomic<uint32_t> key{0};  // 0: nothing here; 1: being written
+    std::atomic<uint32_t> key{0};  // 0: empty; 1: being written
     Texel texel;
   };
   static constinit Slot slots[512];

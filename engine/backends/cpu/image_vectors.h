@@ -1,22 +1,22 @@
-// Vectors of lanes, and what only instructions of some processor do well.
+// Vectors of lanes, and operations that need instructions of a specific processor.
 //
-// Compiled once for each kind of processor, by files that set the target and the size of vectors and then include image_blocks.h.
-// So everything in these headers is local to such a file, and uses no inline functions of others: one that is compiled for this
-// target may be the one that is linked.
+// Compiled once for each instruction set, by files that set the target and the vector size and then include image_blocks.h. So
+// everything in these headers has internal linkage and uses no inline functions of other headers: the linker might pick the copy
+// compiled for this target.
 #include <immintrin.h>
 
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
-// Vectors as parameters of functions that are all inlined: no calling convention is at stake.
+// Vectors are parameters only of inlined functions, so no calling convention is affected.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define ANYZERO_LANE_CODE inline __attribute__((always_inline))
 
 namespace anyzero {
 namespace {
 
-// Lanes worked on at a time, and a value for each of them: as many as a vector of the processor holds.
+// Number of lanes per block: as many as a vector of the processor holds.
 constexpr uint32_t kBlock = ANYZERO_VECTOR_BYTES / 4;
 typedef float Floats __attribute__((vector_size(4 * kBlock)));
 typedef int32_t Ints __attribute__((vector_size(4 * kBlock)));
@@ -40,20 +40,20 @@ ANYZERO_LANE_CODE Vector greatest(const Vector& a, const Vector& b) {
   return a > b ? a : b;
 }
 
-// The compiler sees no single instruction in the comparisons above. Where a is no number, b it is.
+// The compiler does not find a single instruction for the comparisons above. If a is NaN, the result is b.
 ANYZERO_LANE_CODE Floats least(const Floats& a, const Floats& b);
 ANYZERO_LANE_CODE Floats greatest(const Floats& a, const Floats& b);
 
-// Of magnitudes up to 2^30.
+// Rounds down magnitudes up to 2^30.
 ANYZERO_LANE_CODE Floats rounded_down(const Floats& value);
 
-// Bits of the lanes whose mask is set.
+// Bit mask of the lanes whose mask is set.
 ANYZERO_LANE_CODE uint64_t lanes_with(const Words& mask);
 
 ANYZERO_LANE_CODE Floats half_to_float(const Words& half);
 ANYZERO_LANE_CODE Words float_to_half(const Words& value);
 
-// Even and odd words of pairs. pair(i, j) has the pairs of lanes i and j.
+// Even and odd words of pairs. pair(i, j) returns the pairs of lanes i and j.
 template <class Pair>
 ANYZERO_LANE_CODE void split_pairs(Pair pair, Words* first, Words* second);
 

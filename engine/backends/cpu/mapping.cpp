@@ -28,7 +28,7 @@ constexpr size_t kKeptBlocks = 32;
 constexpr size_t kGuard = kPage;
 constexpr size_t kLargest = size_t{1} << 46;
 
-// Private blocks that were freed lately, oldest first: a loop of allocations would spend its time in page faults otherwise.
+// Recently freed private blocks, oldest first: without them a loop of allocations would spend its time in page faults.
 struct Kept {
   struct Entry {
     void* base;
@@ -50,7 +50,7 @@ struct Kept {
 
 Kept& kept() {
   static Kept* kept = [] {
-    // In a child the parent's other threads are gone, and with them the one that held the lock.
+    // A child has only one thread, so the parent's thread that held the lock is gone.
     at_fork_child([] { new (&anyzero::kept()) Kept; });
     return new Kept;
   }();
@@ -85,18 +85,19 @@ bool drop_oldest() {
   return true;
 }
 
-// Blocks on their way into a file, and lately arrived ones: a thread may have faulted before the arrival and ask only now.
+// Blocks that are being moved into a file, and recently moved ones: a thread may have faulted before the end of the move and ask
+// only now.
 struct Move {
   std::atomic<uintptr_t> begin{0};
   std::atomic<uintptr_t> end{0};
-  std::atomic<uint64_t> arrived{0};  // time; 0 while moving
+  std::atomic<uint64_t> arrived{0};  // time of the end of the move; 0 while moving
 };
 constexpr uint64_t kLately = 100'000'000;
 Move moves[16];
 std::atomic<uint32_t> next_move{0};
 
-// Leaves a page of zeros out, so that untouched memory stays a hole in the file. Other threads may be about to write to the page,
-// but the page tables let none of them; a race detector cannot know that.
+// Skips pages of zeros, so that untouched memory stays a hole in the file. The pages are write-protected, so no other thread can
+// write to them; a race detector cannot know that.
 __attribute__((no_sanitize("thread"), noinline)) void copy_page(uint64_t* to, const uint64_t* from) {
   constexpr size_t kWords = kPage / 8;
   uint64_t any = 0;
@@ -106,7 +107,7 @@ __attribute__((no_sanitize("thread"), noinline)) void copy_page(uint64_t* to, co
   for (size_t i = 0; i < kWords; ++i) to[i] = from[i];
 }
 
-// A write that meets a block on its way into a file faults. Waits for the arrival, after which the write can be done again.
+// A write to a block that is being moved into a file faults. Waits for the end of the move, after which the write can be retried.
 bool settle_fault(uintptr_t address) {
   for (Move& move : moves) {
     uintptr_t begin = move.begin.load();
@@ -141,8 +142,8 @@ void unmap_aligned(void* base, size_t size) { munmap(base, size + kGuard); }
 
 namespace {
 
-// Since Linux 6.13, pages of a mapping can be made to fault without splitting it, which mprotect does: two mappings more for each
-// guard, of the 65,530 that a process may have, and a TLB flush on all processors. The names are newer than the C library's
+// Since Linux 6.13, pages of a mapping can be made to fault without splitting it. mprotect splits it: two mappings more for each
+// guard, of the 65,530 that a process may have, and a TLB flush on all processors. The constants are newer than the C library's
 // headers.
 constexpr int kGuardInstall = 102, kGuardRemove = 103;
 std::atomic<bool> guards_refused{false};
@@ -174,7 +175,7 @@ bool map_block(size_t size, size_t alignment, Backend::Block* block) {
 }
 
 void unmap_block(const Backend::Block& block) {
-  // Other processes may map a file and keep it alive; it must never serve a second allocation.
+  // Other processes may map a file and keep it alive; it must never be reused for another allocation.
   if (block.fd >= 0 || block.capacity > settings.kept_bytes) {
     unmap_aligned(block.base, block.capacity);
     if (block.fd >= 0) close(block.fd);
