@@ -41,7 +41,7 @@ class CommandList(Recorder[None]):
     """Commands in the order they were appended, to be submitted to a queue or an immediate list, many times.
 
     The end of a ``with`` block ends the recording; then the list can be submitted. `reset` begins a new one. One
-    thread at a time may record; any number of queues may run what is recorded.
+    thread at a time may record; any number of queues may run the recorded commands.
 
     >>> ctx = az.device().context()
     >>> x, y = ctx.to_device(np.arange(4)), ctx.zeros(4, int)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["TIMESTAMPS", "Event", "Timestamps"]
 
 TIMESTAMPS: Final = np.dtype([(name, np.uint64) for name in ("start", "end", "context_start", "context_end")])
-"""What `query_timestamps` writes for each event."""
+"""The element type of the array that `query_timestamps` writes."""
 
 _create: Final = function("zeEventCreate")
 _synchronize: Final = hot("zeEventHostSynchronize")
@@ -39,7 +39,7 @@ _get_wait_scope: Final = function("zeEventGetWaitScope")
 
 
 class Timestamps(NamedTuple):
-    """When the command that signalled an event began and ended, in ticks of the device's timer."""
+    """Start and end of the command that signalled an event, in ticks of the device's timer."""
 
     start: int
     end: int
@@ -162,7 +162,7 @@ class Event(Completion, Resource):
 
     @property
     def timestamps(self) -> Timestamps:
-        """When its command ran; raises NotReady before that, and InvalidHandle for an event without timing.
+        """Start and end of its command; raises NotReady before that, and InvalidHandle for an event without timing.
 
         >>> ctx = az.device().context()
         >>> event = ctx.event(timing=True)

@@ -122,7 +122,7 @@ class Graph(Resource):
             print(self.build_log, file=sys.stderr)
 
     def _begin(self) -> None:
-        """What some drivers want done with a graph before it runs for the first time."""
+        """Initialize the graph, which some drivers require before its first run."""
         called = self.called
         found = npu.ze_graph_properties_2_t()
         check(called.GetProperties2(self.handle, ctypes.byref(found)), called.GetProperties2)
@@ -137,7 +137,7 @@ class Graph(Resource):
         # The driver's graph goes with the last view of its binary.
         del self.owner
 
-    # What it is
+    # Properties
 
     @property
     def inputs(self) -> tuple[GraphArgument, ...]:
@@ -254,7 +254,7 @@ def _brief(argument: GraphArgument) -> str:
 
 
 def _refuse(result: int, called: Extension) -> None:
-    """Raise what a failed creation means, with the compiler's account of it."""
+    """Raise the error for a failed creation, with the compiler's log."""
     try:
         check(result, called.Create2)
     except errors.Error as error:

@@ -53,7 +53,7 @@ _LAYOUTS: Final = {
 }
 _DYNAMIC: Final = (1 << 64) - 1
 
-# How the compiler names the arguments that a model has not, but its inference.
+# Prefixes by which the compiler names arguments of the inference that are not arguments of the model.
 _STATE_IN: Final = "vpux_ie_read_value_"
 _STATE_OUT: Final = "vpux_ie_assign_"
 _SHAPE: Final = "vpux_ie_shape_"

@@ -129,7 +129,7 @@ class Kernel(Resource):
             check(_cooperative(self.handle, ctypes.byref(found)), _cooperative)
         return found.value
 
-    # What is known of it
+    # Properties
 
     @property
     def types(self) -> tuple[str, ...] | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Module", "link"]
 
 _SHOWN: Final = 20
-"""So many names of kernels are listed where one is missing."""
+"""Number of kernel names that are listed where one is missing."""
 
 _create: Final = function("zeModuleCreate")
 _link: Final = function("zeModuleDynamicLink")
@@ -95,7 +95,7 @@ class Module(Resource):
         self.lifetime = context.lifetime
         self.device = device
         self.inputs: ModuleInputs = described.inputs
-        """What it was made from; `Kernel.inputs` is the same."""
+        """The inputs that it was made from; `Kernel.inputs` is the same."""
         made, text = ctypes.c_void_p(), ctypes.c_void_p()
         result = _create(
             context.handle, device.handle, ctypes.byref(described.desc), ctypes.byref(made), ctypes.byref(text)
@@ -151,7 +151,7 @@ class Module(Resource):
             raise errors.InvalidArgument(f"the module has no kernel called {name!r}; it has {known or 'none'}")
         return Kernel(self, name, residency=residency)
 
-    # What else is in it
+    # Other contents
 
     def globals(self, name: str, dtype: npt.DTypeLike = np.uint8, shape: Shape | None = None) -> Buffer:
         """A program-scope variable, as a buffer on its memory; of bytes by default."""

@@ -144,7 +144,7 @@ class CommandQueue(Timeline):
             if each.calls_host:
                 watch(self)
         if self.synchronous:
-            # Not in the driver, where Ctrl-C would not end the wait.
+            # The wait is not left to the driver, where Ctrl-C would not end it.
             self.synchronize()
             fence.idle = True
         return fence
@@ -153,7 +153,7 @@ class CommandQueue(Timeline):
         try:
             handle = self.spare.pop()
         except IndexError:
-            # They are signalled in this order.
+            # Fences are signalled in this order.
             if not self.unfinished or self._query_mark(self.unfinished[0]) == ZE_RESULT_NOT_READY:
                 return Fence(self)
             handle = self.unfinished.popleft()

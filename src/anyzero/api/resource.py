@@ -14,7 +14,7 @@ __all__ = ["Resource", "mark_closed"]
 
 @cache
 def _closed(cls: type[Any]) -> type[Any]:
-    """The class of closed objects of a class: the same, but for missing what is gone with a ClosedError."""
+    """The class of closed objects of a class: the same, but access to released attributes raises a ClosedError."""
 
     def missing(self: object, name: str) -> Any:
         if name in cls._gone_when_closed:
@@ -75,7 +75,7 @@ class Resource:
         self._release(handle)
 
     def _release(self, handle: int) -> None:
-        # Nothing to do about a failure here: the object is gone either way.
+        # A failure here has no remedy: the object is gone either way.
         cls = type(self)
         cls._destroy(handle)
 

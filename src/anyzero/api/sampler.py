@@ -34,7 +34,7 @@ _create: Final = function("zeSamplerCreate")
 
 
 class Sampler(Resource):
-    """How a kernel reads an image between pixels and outside of it; `Context.sampler` makes one.
+    """The way a kernel reads an image between pixels and outside of it; `Context.sampler` makes one.
 
     `address` defines reads outside of the image: the last pixel (``"clamp"``), zeros (``"border"``), the image
     repeated (``"repeat"``) or mirrored (``"mirror"``), or undefined (``"none"``). `filter` defines reads between

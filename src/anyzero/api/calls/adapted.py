@@ -23,10 +23,10 @@ Call = Callable[..., int]
 
 DRIVER: Final = 0
 KERNEL: Final = 11
-"""What loaders call the kinds of their handles."""
+"""Kinds of handles, as loaders number them."""
 
 _BY_VALUE: Final = "zeCommandListAppendLaunchKernelWithArguments"
-"""Who calls this one passes structures in a way of its own, and knows what to do without it."""
+"""A function whose callers pass structures by value and have a fallback of their own."""
 
 _FAULTY: Final = ("zeModuleDynamicLink", "zeModuleInspectLinkageExt")
 """Loaders from before `zeInitDrivers` crash in these where they hand out handles of their own."""
@@ -43,7 +43,7 @@ class Adapted:
     def __init__(self, name: str, call: Call | None, others: Sequence[Callable[[], Call | None]], lacking: str) -> None:
         self.__name__ = name
         self.lacking = "" if call else lacking
-        """Why there is nothing to call; empty when there is."""
+        """The reason why there is no function to call; empty when there is one."""
         self._call = call or _refuse
         self._others = list(others)
         self._turn = Lock()
@@ -138,7 +138,7 @@ class Adapter:
         return any(self.own_driver(each) != each for each in self._drivers())
 
     def driver_function(self, name: str) -> Call | None:
-        """What the first driver has under that name; it takes that driver's own handles."""
+        """The first driver's function of that name; it takes that driver's own handles."""
         find = self.exported("zeDriverGetExtensionFunctionAddress")
         address = ctypes.c_void_p()
         drivers = self._drivers()

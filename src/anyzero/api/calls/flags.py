@@ -56,5 +56,5 @@ def scope_of(word: EventScope, name: str) -> int:
 
 
 def widest(scopes: frozenset[EventScope]) -> EventScope:
-    """The one that takes the others in."""
+    """The scope that includes all others."""
     return max(scopes, key=SCOPES.__getitem__, default="none")

@@ -20,7 +20,7 @@ _names: Final[list[bytes]] = []
 
 
 class Address(int):
-    """Where something is that ctypes owns, which stays as long as this number does."""
+    """The address of a ctypes object, which it keeps alive."""
 
     _memory: Any
 

@@ -39,7 +39,7 @@ Version = tuple[int, int]
 
 NAME: Final = "libze_loader.so.1"
 FOLDER: Final = Path(__file__).parents[2] / "lib"
-"""Where the libraries of this package are."""
+"""The folder with the libraries of this package."""
 OURS: Final = FOLDER / NAME
 DRIVER: Final = FOLDER / "libze_anyzero.so.1"
 
@@ -47,15 +47,15 @@ OPENCL: Final = FOLDER / "libanyzero_opencl.so"
 """An OpenCL platform that compiles for oneMKL's FFT, and that other programs do not see."""
 
 NEEDED: Final[Version] = (1, 10)
-"""What a loader has to know for the programs of today.
+"""The oldest API version of a loader that today's programs work with.
 
-It brought `zeInitDrivers`, which SYCL's runtime and OpenVINO's NPU plugin use where it is there. Some loaders without
+That version added `zeInitDrivers`, which SYCL's runtime and OpenVINO's NPU plugin use if present. Some loaders without
 it work for them too, but the oldest do not: SYCL's runtime crashes on 1.8.12.
 """
 
 _PATIENCE_S: Final = 30
 
-# It ends without the destructors of what it loaded, which are not what is asked here.
+# It exits without running destructors of the loaded libraries, which are not under test here.
 _LOOK: Final = """
 import ctypes, json, os, sys
 name, functions = json.load(sys.stdin)
@@ -81,7 +81,7 @@ class Loader:
 
     path: str
     version: str | None = None
-    """From the name of its file: ``1.20.6``; None where that does not tell."""
+    """The version in the file's name: ``1.20.6``; None if the name has none."""
     level: Version | None = None
     """The newest version of the API that it knows all functions of; None where it cannot be loaded."""
     error: str | None = None
@@ -154,8 +154,8 @@ def keep() -> None:
 
 
 def look_at(name: str, environ: Mapping[str, str]) -> Loader:
-    """Load a loader, by its path or as the linker finds it, and see what it offers."""
-    # What asks a driver for its functions is the driver's side of the API, and differs between loaders.
+    """Load a loader, by its path or as the linker finds it, and list the functions that it has."""
+    # Functions that return a driver's tables are the driver's side of the API, and differ between loaders.
     wanted = [each for each in FUNCTIONS if not each.endswith("ProcAddrTable")]
     try:
         answer = subprocess.run(

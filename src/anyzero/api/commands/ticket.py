@@ -53,7 +53,7 @@ class Ticket(Completion):
             self.handle = new_event(owner)
 
     def wait(self, timeout: float | None = None) -> None:
-        """As Completion says."""
+        """Implements `Completion`."""
         _wait(_synchronize_event, self.handle, timeout, "the command")
         self._let_go()
         if self.context.failures:
@@ -66,7 +66,7 @@ class Ticket(Completion):
 
     @property
     def done(self) -> bool:
-        """As Completion says."""
+        """Implements `Completion`."""
         result = _query_event(self.handle)
         if result == ZE_RESULT_NOT_READY:
             return False
@@ -77,7 +77,7 @@ class Ticket(Completion):
 
     @property
     def kernel_ns(self) -> int:
-        """As Completion says."""
+        """Implements `Completion`."""
         if not self._timing:
             return super().kernel_ns
         return elapsed_ns(self.handle, self.context.device)
@@ -104,11 +104,11 @@ class Done(Completion):
     handle: Final = None
 
     def wait(self, timeout: float | None = None) -> None:
-        """As Completion says."""
+        """Implements `Completion`."""
 
     @property
     def done(self) -> bool:
-        """As Completion says."""
+        """Implements `Completion`."""
         return True
 
     def __repr__(self) -> str:

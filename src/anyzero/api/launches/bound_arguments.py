@@ -153,7 +153,7 @@ class BoundArguments:
 
 
 def _names_of(arguments: tuple[GraphArgument, ...]) -> dict[str, GraphArgument]:
-    """By every name; where two share one, an argument's own name goes first, then the order of the arguments."""
+    """Arguments by every name; where two share one, an argument's own name goes first, then the arguments' order."""
     found = {each.name: each for each in arguments}
     for each in arguments:
         for name in (*each.tensor_names, each.friendly_name):

@@ -81,7 +81,7 @@ class Enqueue:
         return 0
 
     def prepare(self, kernel: int, sizes: Grid, values: Sequence[Any]) -> None:
-        """Set everything for a launch that takes what was set; the caller has the turn."""
+        """Set everything on the kernel, for a launch that reads it from there; the caller has the turn."""
         self.set_group(kernel, sizes.group_size)
         if self._offset is not sizes.offset:
             self._move(kernel, sizes)
@@ -98,7 +98,7 @@ class Enqueue:
 
 
 class EnqueueSet(Enqueue):
-    """Of a kernel whose arguments cannot go along with the launch: they are set one by one before."""
+    """For a kernel whose arguments cannot be passed with the launch: they are set one by one before."""
 
     __slots__ = ()
 
@@ -112,7 +112,7 @@ class EnqueueSet(Enqueue):
         count: int,
         waits: int | None,
     ) -> int:
-        """As Enqueue says."""
+        """Implements `Enqueue`."""
         with self.turn:
             self.prepare(kernel, sizes, values)
             result = _launch_set(lst, kernel, sizes.count_at, sizes.parameters, event, count, waits)

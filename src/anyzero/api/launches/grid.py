@@ -29,12 +29,12 @@ Extents = int | tuple[int, ...]
 Three = tuple[int, int, int]
 
 ORIGIN: Final[Three] = (0, 0, 0)
-"""Where global ids usually begin."""
+"""The usual global offset."""
 
 AXES: Final = "xyz"
 _LARGEST: Final = (1 << 32) - 1
 _RANGES: Final = 64
-"""So many global sizes are remembered, and so many group sizes of each."""
+"""Number of cached global sizes, and of cached group sizes for each of them."""
 
 _suggest: Final = function("zeKernelSuggestGroupSize")
 
@@ -78,7 +78,7 @@ class Grid:
 class NDRange:
     """The global size that a kernel was launched with, and the grids of its groups so far.
 
-    ``kernel[sizes]`` finds it, so it holds what a launch needs; but not the kernel, which would then hold itself.
+    ``kernel[sizes]`` finds it, so it holds the data of a launch; but not the kernel, which would then hold itself.
     """
 
     __slots__ = ("enqueue", "global_size", "grids", "key", "suggested", "written")
@@ -90,7 +90,7 @@ class NDRange:
         self.key = key
         """The very object that stood in brackets last."""
         self.grids: dict[Any, Grid] = {}
-        """By group size; under None the one with a suggested size."""
+        """Grids by group size; under None the one with a suggested size."""
         self.suggested: Grid | None = None
         """The latter, where most launches find it soonest."""
 

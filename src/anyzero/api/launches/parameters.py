@@ -61,7 +61,7 @@ class Parameter:
         self.size = size
 
     def convert(self, value: Any, kept: list[Any]) -> Any:
-        """The value as `struct` packs it; what it needs while the kernel runs is added to `kept`."""
+        """The value as `struct` packs it; objects that it needs while the kernel runs are added to `kept`."""
         raise NotImplementedError
 
     def declare(self, where: str, least: int | None, most: int | None) -> None:
@@ -275,7 +275,7 @@ class _Vector(Parameter):
 
 
 def bytes_like(value: Any) -> bytes | None:
-    """The bytes of what has bytes of its own: bytes, numpy scalars and arrays, structures of ctypes; else None."""
+    """The bytes of an object that has its own: bytes, numpy scalars and arrays, structures of ctypes; else None."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, np.generic | np.ndarray):

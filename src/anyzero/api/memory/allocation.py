@@ -58,7 +58,7 @@ class ContextHandle(Resource):
     _destroy = function("zeContextDestroy")
 
     def __init__(self, handle: int) -> None:
-        # By the handles of their devices.
+        # Keyed by the handles of their devices.
         self._lists: dict[int, _PlainList] = {}
         self.handle = handle
 

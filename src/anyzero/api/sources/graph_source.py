@@ -50,7 +50,7 @@ class Serialized:
 
     @property
     def pointer(self) -> int:
-        """Where they are."""
+        """The address of the data."""
         return int(self.data.__array_interface__["data"][0])
 
     @property
@@ -117,7 +117,7 @@ def envelope(
 
 
 def build_flags(options: GraphOptions, *, profiling: bool) -> bytes | None:
-    """Build flags as the driver reads them; a mapping holds what the compiler is configured with."""
+    """Build flags as the driver reads them; a mapping holds the compiler's configuration."""
     text = options if isinstance(options, str) else ""
     configured = {} if isinstance(options, str) else {key: _value(value) for key, value in options.items()}
     if profiling:
@@ -149,7 +149,7 @@ def _beside(source: object) -> npt.NDArray[np.uint8]:
 
 
 def bytes_of(source: object) -> npt.NDArray[np.uint8]:
-    """What a file or memory holds, without a copy; a file is mapped."""
+    """The contents of a file or of memory, without a copy; a file is mapped."""
     if isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
