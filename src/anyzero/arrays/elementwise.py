@@ -44,7 +44,7 @@ class Elementwise:
         self.parameters: tuple[str, ...] = tuple(names.found)
         """The names of its arguments, in order."""
         self.outputs: tuple[str, ...] = tuple(names.assigned)
-        """Those that are written."""
+        """The names of the arguments that it writes."""
         self._names = names
         self._kernels: dict[Any, Kernel] = {}
         if not self.outputs:

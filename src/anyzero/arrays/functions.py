@@ -34,7 +34,7 @@ def called(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     plain = getattr(function, "_implementation", None)
     if plain is not None:
         return plain(*args, **options)
-    # One that is written in C, and has no way past this protocol.
+    # A function written in C has no implementation that bypasses this protocol.
     return function(*map(_on_host, args), **{name: _on_host(value) for name, value in options.items()})
 
 

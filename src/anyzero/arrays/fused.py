@@ -70,11 +70,11 @@ class Flat:
         return len(self.arrays) - 1
 
     def key(self) -> Any:
-        """What a kernel depends on, beside the layout."""
+        """The cache key of a kernel, without the layout."""
         return tuple(self.code), tuple(each.dtype.char for each in self.arrays)
 
     def strides(self, shape: tuple[int, ...]) -> tuple[Strides, ...]:
-        """Of all arrays, spread to a shape."""
+        """The strides of all arrays, broadcast to a shape."""
         return tuple(spread(each.shape, each.strides, shape) for each in self.arrays)
 
 

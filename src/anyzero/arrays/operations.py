@@ -102,7 +102,7 @@ def canonical(name: str) -> str:
 
 
 def written(name: str, dtypes: tuple[np.dtype[Any], ...], operands: list[str]) -> tuple[str, str | None]:
-    """What a kernel writes for an operation on operands of these types, and which of `DEFINITIONS` that needs."""
+    """The kernel source of an operation on operands of these types, and the entry of `DEFINITIONS` that it needs."""
     dtype = dtypes[0]
     kind = dtype.kind
     a = operands[0]

@@ -1,4 +1,4 @@
-"""What the operators and methods of buffers do; `anyzero.api` finds this module by its name."""
+"""Operators and methods of buffers; `anyzero.api` finds this module by its name."""
 
 from __future__ import annotations
 

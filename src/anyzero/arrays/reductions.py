@@ -1,4 +1,4 @@
-"""Sums and extremes: groups reduce blocks of elements, and one group reduces what they found."""
+"""Sums and extremes: groups reduce blocks of elements, and one group reduces their results."""
 
 from __future__ import annotations
 

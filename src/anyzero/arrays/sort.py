@@ -116,7 +116,7 @@ def _kernel(name: str, text: str) -> Kernel:
 def _keys_kernel(dtype: np.dtype[Any], *, back: bool = False) -> Kernel:
     """Keys as unsigned integers of the same order, and back.
 
-    Negative floats are ordered backwards. NaNs of either sign are the greatest keys, whichever the direction.
+    Negative floats are ordered backwards. NaNs of either sign are the greatest keys in both directions.
     """
     bits = np.dtype(f"u{dtype.itemsize}")
     key = type_name(bits)

@@ -57,7 +57,7 @@ def type_name(dtype: np.dtype[Any]) -> str:
 
 
 def parsed(text: str, maker: str, mode: str) -> ast.AST:
-    """The syntax tree of what a user wrote, as statements ("exec") or one expression ("eval")."""
+    """The syntax tree of a user's text, as statements ("exec") or one expression ("eval")."""
     try:
         return ast.parse(text, mode=mode)
     except SyntaxError as error:
