@@ -1,4 +1,4 @@
-"""What served models have done in this worker, on the Prometheus endpoint that Dask serves."""
+"""Statistics of the models served in this worker, on the Prometheus endpoint that Dask serves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers of the same user on the same machine: who they are, and what is on its way to one of them.
+"""Workers of the same user on the same machine: their addresses, and memory in transit to one of them.
 
 A worker writes a file into a folder that only its user can open, with its address and the handle of a page of memory.
 Another worker that can open that page may send it memory as handles: the two share a kernel, a user and the view of
@@ -47,7 +47,7 @@ def delivery() -> Delivery | None:
 
 @contextlib.contextmanager
 def deliver_to(address: str | None) -> Iterator[None]:
-    """What is packed inside goes to the worker with this address."""
+    """Objects that are packed inside go to the worker with this address."""
     if address is None or not is_neighbour(address):
         yield
         return

@@ -1,4 +1,4 @@
-"""Which worker gets which device: one for each device or tile, on its own processors, with its memory as the limit."""
+"""Placement of workers: one for each device or tile, on its own processors, with the device's memory as the limit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Seat:
     """The place of one worker: a device or a tile of this machine."""
 
     selector: str
-    """As in ANYZERO_DEVICE."""
+    """The device, as in ANYZERO_DEVICE."""
     name: str
     backend: str
     memory: int
@@ -43,7 +43,7 @@ class Seat:
 
     @property
     def resources(self) -> dict[str, float]:
-        """What the scheduler is told, for ``resources=`` of tasks."""
+        """The worker's resources for the scheduler, for ``resources=`` of tasks."""
         return {"device": 1, self.backend: 1, "device-memory": self.memory}
 
 

@@ -26,7 +26,7 @@ Inputs = dict[Any, npt.NDArray[Any]]
 
 
 class ServedModel:
-    """What a replica is made from: OpenVINO's IR with its weights, or a function."""
+    """The model of a replica: OpenVINO's IR with its weights, or a function."""
 
     def __init__(self, name: str, parts: tuple[bytes, ...], config: dict[str, Any]) -> None:
         self.name = name

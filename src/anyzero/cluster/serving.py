@@ -23,7 +23,7 @@ from anyzero.cluster.replica import ServedModel, infer, served
 __all__ = ["Overloaded", "Service", "Statistics", "serve"]
 
 _LOST: Final = (CancelledError, KilledWorker, OSError)
-"""What Dask raises when a worker is gone and with it the data of a task."""
+"""The exceptions of Dask for a worker that is gone, and with it the data of a task."""
 
 
 class Overloaded(az.Unavailable):
@@ -31,7 +31,7 @@ class Overloaded(az.Unavailable):
 
 
 class Statistics(NamedTuple):
-    """What a service has done, as its caller sees it."""
+    """Statistics of a service, as its caller sees it."""
 
     requests: int
     batches: int
@@ -123,7 +123,7 @@ class Service:
             return sorted(self._busy)
 
     def statistics(self) -> Statistics:
-        """What it has done so far; the workers' Prometheus endpoints have the same for each replica."""
+        """The statistics so far; the workers' Prometheus endpoints have the same for each replica."""
         with self._changed:
             window = self._window
             return Statistics(

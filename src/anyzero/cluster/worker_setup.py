@@ -1,4 +1,4 @@
-"""What a worker does when it starts: keep to its processors, load the package, and tell its neighbours."""
+"""Start of a worker: pin it to its processors, load the package, and announce it to its neighbours."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WorkerSetup(WorkerPlugin):
         if self.processors:
             _keep_to(self.processors)
         register()
-        import_module("anyzero.cluster.arrays")  # by which Dask's array functions know buffers
+        import_module("anyzero.cluster.arrays")  # registers buffers with Dask's array functions
         context()
         self._worker = worker
         with contextlib.suppress(ValueError):  # a worker that does not listen has no address, and nothing to tell
