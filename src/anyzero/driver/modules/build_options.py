@@ -85,7 +85,7 @@ _WITH_VALUE: Final = (
     "-cl-intel-num-thread-per-eu",
     "-cl-intel-reqd-eu-thread-count",
 )
-"""Behind `=` or as the next word."""
+"""Flags whose value follows `=` or is the next word."""
 _FOR_SOURCES: Final = ("-D", "-I")
 """Flags for a compiler of source text; their value follows at once or as the next word."""
 

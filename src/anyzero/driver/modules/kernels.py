@@ -45,13 +45,13 @@ _AMOUNTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What came of a kernel or a function."""
+    """The container of a kernel or a function, and its origin."""
 
     container: bytes
     log: str = ""
-    """The compiler's, if it had to run."""
+    """The compiler's log, if it had to run."""
     provisional: bool = False
-    """Is this the code of the first stage?"""
+    """Whether this is the code of the first stage."""
     origin: int = ReplyOrigin.MEMORY
 
 
@@ -186,7 +186,7 @@ def _uncollected() -> Iterator[None]:
 
 @_uncollected()
 def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module], options: Options) -> CompiledKernel:
-    # It loads LLVM, which a program with all its kernels in the cache can do without.
+    # The import loads LLVM, which a program with all its kernels in the cache can do without.
     from anyzero.compiler import pipeline
 
     if kind == CodeKind.KERNEL:
@@ -215,7 +215,7 @@ def key(plan: Plan, name: str, kind: int, linked: Sequence[Plan], options: Optio
 
 
 def keys_of(plan: Plan) -> Keys | None:
-    """What the keys of a plan's kernels begin with; None where they do not all begin alike."""
+    """Base digests of the keys of a plan's kernels; None where the kernels do not share them."""
     if len(plan.units) != 1 or plan.shipped or plan.imports:
         return None
     options = plan.units[0].options

@@ -47,11 +47,11 @@ class Linkable(NamedTuple):
 
     @property
     def strong(self) -> bool:
-        """Must it be the only one of its name?"""
+        """Whether it must be the only one of its name."""
         return self.kind == "export"
 
     def wants(self) -> bool:
-        """Is it defined in another module?"""
+        """Whether it is defined in another module."""
         return self.kind == "import" and not (isinstance(self.symbol, Function) and self.symbol.has_body)
 
 
@@ -289,7 +289,7 @@ def _resolvable(plan: Plan, name: str, offers: dict[str, list[Plan]]) -> bool:
 
 
 def fits(wanted: Linkable, given: Linkable) -> str:
-    """Why one symbol cannot be linked with the other; empty if it can."""
+    """The reason why one symbol cannot be linked with the other; empty if it can."""
     if isinstance(wanted.symbol, Function) and isinstance(given.symbol, Function):
         if not compatible(wanted.symbol.type, given.symbol.type):
             return f"is {given.symbol.type} where it is defined and {wanted.symbol.type} where it is used"

@@ -13,9 +13,9 @@ __all__ = ["BY_NAME", "BY_PRECISION", "NUMBERS", "ElementType"]
 @dataclass(frozen=True, slots=True)
 class ElementType:
     name: str
-    """As in `element_type="f32"`."""
+    """The name in `element_type="f32"`."""
     port: str
-    """As in `precision="FP32"`, which is also how build flags spell it."""
+    """The name in `precision="FP32"`, which is also how build flags spell it."""
     bits: int
     """0 where elements are not all of one size, or the type is not known yet."""
     precision: int = npu.ZE_GRAPH_ARGUMENT_PRECISION_UNKNOWN

@@ -131,5 +131,5 @@ def element(xml: bytes) -> Element:
 
 
 def escape(value: str) -> str:
-    """As the value of an attribute in double quotes."""
+    """The text as the value of an attribute in double quotes."""
     return value.translate(_ESCAPES)

@@ -27,7 +27,7 @@ __all__ = [
 _POINTER: Final = "WeightsPointerAttribute"
 _BRACKETS: Final = re.compile(r"[\s\[\]]")
 ALIGNMENT: Final = 64
-"""So that constants are used where they lie."""
+"""Alignment in bytes, so that constants are used in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Constant:
     text: Element | None
     """The layer's, where its values are in the client's memory."""
     address: int
-    """Of its values: in the client's memory, or in the weights."""
+    """The address of its values: in the client's memory, or in the weights."""
     size: int
 
     @property
@@ -103,7 +103,7 @@ class Layout:
         return offset
 
     def add(self, constant: Constant) -> int:
-        """Its values are copied to a place of their own, or are there already."""
+        """Copy its values to a place of their own, unless they are there already."""
         key = constant.address, constant.size
         if key not in self._pieces:
             self._pieces[key] = WeightsPiece(*key, self.reserve(constant.size, constant.layer))
