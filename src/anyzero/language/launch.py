@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["Launch"]
 
 _LAUNCHES: Final = 512
-"""So many are remembered in a context."""
+"""Number of launches that are cached in a context."""
 
 
 class Launch:
-    """A kernel with the sizes of a launch. Contexts hold what it becomes there, so that nothing keeps them alive."""
+    """A kernel with the sizes of a launch. Contexts cache the launches made of it, so it keeps no context alive."""
 
     __slots__ = ("_at", "_sizes", "kernel")
 

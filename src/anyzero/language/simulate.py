@@ -51,7 +51,7 @@ class Simulation:
             wait: Any = None,
             **named: Any,
         ) -> None:
-            """Run all work-items now, whatever `on`, `signal` and `wait` say; pointers are numpy arrays or buffers."""
+            """Run all work-items now, ignoring `on`, `signal` and `wait`; pointers are numpy arrays or buffers."""
             given = self._kernel.positional(args, named) if named else args
             self._run(grid, given, group, sub_group)
 

@@ -82,7 +82,7 @@ class Source:
         raise self.error(node, reason)
 
     def value(self, name: str) -> Any:
-        """What a name outside of the function stands for; MISSING where it stands for nothing."""
+        """The value of a name outside of the function; MISSING where it has none."""
         code = self.function.__code__
         if name in code.co_freevars and self.function.__closure__:
             try:
@@ -92,9 +92,9 @@ class Source:
         return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
 
     def evaluated(self, annotation: Any) -> Any:
-        """The value of an annotation, which may be a text; whatever its evaluation raises."""
+        """The value of an annotation, which may be a text; raises any exception of its evaluation."""
         space = {name: self.value(name) for name in self.function.__code__.co_freevars}
-        # With `from __future__ import annotations`, one that is written as a text is a text of a text.
+        # With `from __future__ import annotations`, an annotation written as a string is a string within a string.
         for _ in range(2):
             if isinstance(annotation, str):
                 annotation = eval(annotation, self.function.__globals__, space)

@@ -116,7 +116,7 @@ class _Description:
         before, self._attributes = self._attributes, attributes
         for name in names:
             value = source.value(name)
-            # A variable of the function hides what is outside, but for annotations, which only name types.
+            # A local variable of the function hides outer names, except for annotations, which only name types.
             if name in function.__code__.co_varnames and not isinstance(value, Type):
                 continue
             if value is not MISSING and value is not function:
@@ -189,7 +189,7 @@ def _named(source: Source) -> tuple[list[str], frozenset[str]]:
     code = source.function.__code__
     last = max(end for each in _codes(code) for _, end, _, _ in each.co_positions() if end is not None)
     lines = (line.partition("#")[0] for line in source.lines[source.first - 1 : last])
-    # Without texts of several lines, which may be about anything.
+    # Strings of several lines are left out: they may contain any words.
     text = "\n".join("".join(lines).split('"""')[::2])
     words = text.translate(_WORDS).split()
     attributes = frozenset(word for before, word in pairwise(words) if before == ".")

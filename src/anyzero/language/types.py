@@ -56,7 +56,7 @@ __all__ = [
 
 
 class Refusal(Exception):  # noqa: N818 (an answer to the checker, which makes a KernelError with the line of it)
-    """The reason why an expression is not allowed, and what is allowed; a caller that knows the place adds it."""
+    """The reason why an expression is not allowed, and the allowed forms; a caller that knows the place adds it."""
 
 
 class Type(Value):
@@ -103,7 +103,7 @@ class Scalar(Type):
         return (1 << self.bits - (self.kind == "i")) - 1
 
     def __call__(self, value: Any = 0) -> Any:
-        """The value converted to this type, as C converts: what the simulator computes with."""
+        """The value converted to this type as in C, for the simulator."""
         from anyzero.language.numbers import converted
 
         return converted(value, self)
@@ -146,7 +146,7 @@ class Vector(Type):
 
 
 class Pointer(Type):
-    """Where elements lie one after another: in global, local or private memory."""
+    """A pointer to consecutive elements in global, local or private memory."""
 
     element: Scalar | Vector
     space: str = "global"
@@ -224,7 +224,7 @@ class SamplerValue(Value):
 
 
 class Sampler(Type):
-    """How an image is read between its texels."""
+    """A sampler, which defines reads of an image between its texels."""
 
     name: str = "sampler"
 
@@ -313,7 +313,7 @@ def _scalar(t: Type) -> Scalar:
 
 
 def promoted(t: Scalar) -> Scalar:
-    """What arithmetic makes of a type: bools and integers of fewer than 32 bits count as i32, as in C."""
+    """The type after integer promotion: bools and integers of fewer than 32 bits count as i32, as in C."""
     return I32 if t.kind in "biu" and t.bits < 32 else t
 
 

@@ -129,7 +129,7 @@ class Builtin:
 
 
 def as_result(value: Any, of: Any) -> Any:
-    """What a plain meaning returned, as a value of its type."""
+    """The result of a builtin's Python implementation, as a value of its type."""
     if of is None or isinstance(value, VectorValue):
         return value
     if isinstance(of, Vector):

@@ -56,7 +56,7 @@ def _undefined(e: Expressions, node: ast.expr) -> Refusal:
 
 
 def call(e: Expressions, node: ast.Call) -> tree.Expression:
-    """A call, by what is called."""
+    """A call, by the kind of the called object."""
     if isinstance(node.func, ast.Attribute) and not e.is_outside(node.func):
         return _method(e, node, node.func)
     called = e.static(node.func)
@@ -244,7 +244,7 @@ def _function(e: Expressions, node: ast.Call, called: Function) -> tree.Expressi
 
 
 def _parameter(called: Function, name: str, value: tree.Expression) -> Any:
-    """The type of a parameter: its annotation's, or that of what is given for it."""
+    """The type of a parameter: its annotation's, or that of its argument."""
     wanted = called.annotations.get(name)
     given = value.type
     if wanted is None:

@@ -463,7 +463,7 @@ class Expressions:
         if any(type(sign) not in _SIGNS for sign in node.ops):
             raise Refusal("`is` and `in` are not part of the language; compare numbers with ==")
         values = [self.of(each) for each in (node.left, *node.comparators)]
-        # Those between two signs stand in two comparisons.
+        # A value between two signs is an operand of two comparisons.
         for at in range(1, len(values) - 1):
             if not isinstance(values[at], tree.Constant):
                 values[at] = tree.Shared(values[at].type, values[at])
@@ -479,7 +479,7 @@ class Expressions:
         return tree.Choice(t, test, self.convert(yes, t, node), self.convert(no, t, node))
 
     def _perhaps(self, node: ast.expr) -> tree.Expression:
-        """An expression that may not be computed, so that what it assigns has no value behind it."""
+        """An expression that may not be evaluated, so variables that it assigns have no value behind it."""
         before = set(self.scope.defined)
         found = self.of(node)
         self.scope.defined = before

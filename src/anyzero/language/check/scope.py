@@ -1,4 +1,4 @@
-"""What the checker of one function knows: its variables, its parameters and the names from outside."""
+"""The scope of one checked function: its variables, its parameters and the names from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements: control flow, assignments, and what a function returns."""
+"""Statements: control flow, assignments, and return values."""
 
 from __future__ import annotations
 

@@ -327,7 +327,7 @@ def number_literal(of: Scalar, value: Any) -> Literal:
     if of.kind == "f":
         with np.errstate(all="ignore"):
             bits = int.from_bytes(of.dtype.type(value).tobytes(), "little")
-            # As spirv-as reads it: a NaN or an infinity has no other spelling than its bits.
+            # The spelling of spirv-as: a NaN or an infinity can only be written by its bits.
             shown = repr(float(of.dtype.type(value)))
         text = shown if shown[-1].isdigit() else f"0x{bits:x}"
     else:

@@ -130,7 +130,7 @@ class Values:
         return converted(self.b, self.of(e.value), e.value.type, e.type)
 
     def _logical(self, e: tree.Logical) -> int:
-        """From left to right, until one decides."""
+        """Short-circuit evaluation: from left to right, until one decides."""
         b = self.b
         if all(is_cheap(part) for part in e.parts[1:]):
             found = self.of(e.parts[0])
@@ -166,7 +166,7 @@ class Values:
     # Memory
 
     def pointer(self, e: tree.Expression) -> int:
-        """A pointer to the first element of what has elements."""
+        """A pointer to the first element of a value that has elements."""
         found = self.of(e)
         if isinstance(e.type, Memory):
             module = self.b.module
