@@ -1,4 +1,4 @@
-"""From a program's OpenCL C to SPIR-V, by `anyzero.opencl_c` with the program's build options."""
+"""Compilation of a program's OpenCL C to SPIR-V, by `anyzero.opencl_c` with the program's build options."""
 
 from __future__ import annotations
 

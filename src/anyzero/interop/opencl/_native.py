@@ -65,7 +65,7 @@ _CALLED: Final = _addresses(
     _library.clSetUserEventStatus,
     _library.clReleaseEvent,
 )
-"""In the order of a link's fields."""
+"""Functions in the order of a link's fields."""
 _append_wait: Final = function("zeCommandListAppendWaitOnEvents")
 _append_signal: Final = function("zeCommandListAppendSignalEvent")
 _FOR_TURNS: Final = (_POINTER * (len(_CALLED) + 9))(
