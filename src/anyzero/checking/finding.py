@@ -42,7 +42,7 @@ class Finding:
     call: str
     """The function of the API, for mistakes of the program."""
     caller: str
-    """Where the program called it."""
+    """The line of the program that called it."""
 
     @property
     def place(self) -> Frame | None:

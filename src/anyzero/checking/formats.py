@@ -107,7 +107,7 @@ def _location(frame: Frame) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """From the working directory on, as code scanning wants it, where the file lies below."""
+    """The path relative to the working directory, as code scanning requires it, if the file lies below; else a URI."""
     path = Path(file)
     if not path.is_absolute():
         return path.as_posix()

@@ -100,7 +100,7 @@ class Command:
 
     @property
     def work_items(self) -> int:
-        """Of a launch; 0 for other commands."""
+        """The work-items of a launch; 0 for other commands."""
         groups, size = self.groups, self.group_size
         return groups[0] * groups[1] * groups[2] * size[0] * size[1] * size[2]
 
@@ -116,7 +116,7 @@ class Request:
     asked: int
     answered: int
     origin: str = ""
-    """Where the answer came from: "compiled", "first stage", "disk cache", "memory"; empty if it is not about code."""
+    """The origin of the answer: "compiled", "first stage", "disk cache", "memory"; empty if it is not about code."""
     kernel: str = ""
     """The kernel that was compiled."""
 

@@ -1,4 +1,4 @@
-"""Where the time went, as tables: commands, layers, calls and their lines, graph creation, planner, waits."""
+"""Summary of times as tables: commands, layers, calls and their lines, graph creation, planner, waits."""
 
 from __future__ import annotations
 
