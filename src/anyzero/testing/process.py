@@ -22,7 +22,7 @@ from anyzero.testing.settings import REPORTS
 __all__ = ["Processes", "Writer"]
 
 _SHOWN: Final = 4000
-"""Characters that are shown of what a process printed before it died."""
+"""Number of characters shown of the output of a process that died."""
 
 
 class Processes:
@@ -33,7 +33,7 @@ class Processes:
         self._reports: dict[str, list[Any]] = {}
 
     def reports(self, item: pytest.Item, variables: dict[str, str], others: list[pytest.Item]) -> list[Any]:
-        """Of one test; `others` need the same variables and run with it."""
+        """The reports of one test; `others` need the same variables and run with it."""
         if item.nodeid not in self._reports:
             # A worker of pytest-xdist knows all tests and is given some of them, one after another.
             together = [] if hasattr(self._config, "workerinput") else others

@@ -37,7 +37,7 @@ def _done(check: Callable[[], Iterator[Check]]) -> list[Check]:
     try:
         return list(check())
     except Exception as error:
-        # The doctor looks at broken installations, and what the other checks say may be just what is needed.
+        # The doctor runs on broken installations, and the results of the other checks may be just what is needed.
         said = f"this check raised an exception: {type(error).__name__}: {error}"
         return [Check(check.__name__.replace("_", " "), "bad", said, "That is a bug: please report it.")]
 

@@ -19,7 +19,7 @@ _SHAPE: Final = re.compile(r"\s*([^\[\],]*?)\s*\[([\d\s,]*)\]\s*(?:,|$)")
 
 
 def settings_of(pairs: list[str]) -> dict[str, str]:
-    """A configuration from KEY=VALUE; raise InvalidArgument for what is not of that form."""
+    """A configuration from KEY=VALUE; raise InvalidArgument for any other form."""
     found = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")

@@ -19,7 +19,7 @@ _COMMENT: Final = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
 
 
 def folder() -> Path:
-    """Where the pages are: in the package, or in the checkout that it runs from."""
+    """The folder of the pages: in the package, or in the checkout that it runs from."""
     inside = _PACKAGE / "docs"
     return inside if inside.is_dir() else _PACKAGE.parents[1] / "docs"
 

@@ -25,7 +25,7 @@ _CHAINS = 8
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """What the default device reaches with all of its threads."""
+    """The peak rates of the default device with all of its threads."""
 
     bytes_per_second: float
     """Read and written by a copy."""
@@ -41,7 +41,7 @@ class Roofline:
         )
 
     def as_json(self) -> dict[str, float]:
-        """For programs."""
+        """The rates for programs, as JSON."""
         return asdict(self)
 
 

@@ -14,7 +14,7 @@ from anyzero.tools.onnxruntime import INSTALL, missing_openvino_of_program
 __all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "run"]
 
 OWN_FAILURE = 125
-"""As env, timeout and other programs that start programs say it: it was not the program that failed."""
+"""The exit status of env, timeout and similar programs for a failure of their own, not of the program they start."""
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 

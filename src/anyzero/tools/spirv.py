@@ -68,7 +68,7 @@ def dis(file: str, *, output: str | None) -> int:
 
 
 def info(file: str, kernel: str | None, *, lanes: int | None, cpu: str | None, flags: str, as_json: bool) -> int:
-    """Print what a module declares and what its kernels become."""
+    """Print the declarations of a module and the results of compiling its kernels."""
     module, options = _read(file), _options(flags, lanes, cpu)
     names = list(module.kernels) if kernel is None else [_chosen(module, kernel)]
     found = _module(file, module)
@@ -93,7 +93,7 @@ def _read(file: str) -> spirv.Module:
 
 
 def _options(flags: str, lanes: int | None, cpu: str | None) -> Options:
-    """As a launch would have them: build flags, then the environment; what is asked for here outranks both."""
+    """Options as a launch would have them: build flags, then the environment; the arguments here outrank both."""
     options, warnings = build_options.parse(flags, settings())
     for warning in warnings:
         print(f"anyzero: warning: {warning}", file=sys.stderr)
@@ -107,7 +107,7 @@ def _options(flags: str, lanes: int | None, cpu: str | None) -> Options:
 
 @contextmanager
 def _refusals(file: str) -> Iterator[None]:
-    """What the compiler refuses, as this command says it."""
+    """Turn the compiler's errors into errors of this command."""
     try:
         yield
     except spirv.SpirvError as error:
@@ -249,5 +249,5 @@ def _rows(kernel: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _printable(text: str) -> str:
-    """Names come from the module; a terminal shall not be what a broken one makes of it."""
+    """Unprintable characters replaced: names come from the module, and a broken one must not control the terminal."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
