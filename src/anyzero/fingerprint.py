@@ -20,7 +20,7 @@ _PATH: Final = attrgetter("path")
 
 def fingerprint(folder: str) -> str:
     """Changes whenever a Python file below the folder does. It also changes where files are copied or touched, so it
-    is for what is cheap to make again.
+    is for results that are cheap to make again.
 
     Reading the files would take ten times as long, and is part of the first launch of every process.
     """

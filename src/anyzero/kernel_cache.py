@@ -86,7 +86,7 @@ class Cache:
 
     @property
     def trouble(self) -> str:
-        """Why the folder cannot be used; empty if it can be."""
+        """The reason why the folder cannot be used; empty if it can be."""
         try:
             TrustedFolder.open(self.folder, make=True).close()
         except OSError as error:

@@ -21,7 +21,7 @@ class WireError(ValueError):
 
 
 class Reader:
-    """Takes values off the front; every length is checked against what is left."""
+    """Takes values off the front; every length is checked against the number of bytes left."""
 
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
         self._data = memoryview(data).cast("B")

@@ -1,8 +1,8 @@
 """Folders whose contents are executed: only this user and root may be able to change anything in them.
 
-Every part of the path is checked and opened by descriptor, so the checked folder is the one that is used, whatever is
-renamed or replaced meanwhile. Symbolic links are followed one by one, if this user or root made them. A world-writable
-folder on the way is accepted with the sticky bit, as /tmp has it.
+Every part of the path is checked and opened by descriptor, so the checked folder is the one that is used, even if one
+is renamed or replaced meanwhile. Symbolic links are followed one by one, if this user or root made them. A
+world-writable folder on the way is accepted with the sticky bit, as /tmp has it.
 """
 
 from __future__ import annotations
