@@ -201,6 +201,6 @@ class CommandList(Recorder[None]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A recording that an exception cut short is not one to run.
+        # A recording that an exception interrupted must not run.
         if kind is None and not self.closed:
             self.end()

@@ -81,7 +81,7 @@ class Event(Completion, Resource):
         self.context = context
         self._pool = pool
         self.index = index
-        # The immediate list that got a command which uses much memory and signals this event.
+        # The immediate list with a command that uses much memory and signals this event.
         self.given_to: Callable[[], ImmediateCommandList | None] | None = None
         signal, wait = scope_of(signal_scope, "signal_scope"), scope_of(wait_scope, "wait_scope")
         desc = ze.ze_event_desc_t(index=index, signal=signal, wait=wait)
@@ -124,7 +124,7 @@ class Event(Completion, Resource):
     def _let_go(self) -> None:
         lst = self.given_to() if self.given_to else None
         self.given_to = None
-        # The signal may as well have come from elsewhere, so the list has to look for itself.
+        # The signal may have come from elsewhere, so the list has to query its commands.
         if lst is not None:
             lst.release_finished()
 

@@ -20,7 +20,7 @@ __all__ = ["GraphArgument", "arguments_of"]
 Direction = Literal["input", "output"]
 Role = Literal["data", "state", "shape", "weights"]
 
-# Their name as OpenVINO says it, bits of one, and what numpy makes of the memory. Where numpy has no such numbers, it
+# OpenVINO's name of each type, bits of an element, and the numpy dtype of the memory. Where numpy lacks the type, it
 # sees whole bytes or words.
 _PRECISIONS: Final[dict[int, tuple[str, int, Any]]] = {
     npu.ZE_GRAPH_ARGUMENT_PRECISION_FP64: ("f64", 64, np.float64),
@@ -115,7 +115,7 @@ def _argument(called: Extension, graph: int, index: int) -> GraphArgument:
     bounds = tuple(found.dims[: min(found.dims_count, len(found.dims))])
     shape: tuple[int | None, ...] = bounds
     if role == "data":
-        # The others are not of the model, so nothing more is known of them.
+        # Arguments of other roles are not of the model, and have no metadata.
         told = npu.ze_graph_argument_metadata_t()
         check(called.GraphGetArgumentMetadata(graph, index, ctypes.byref(told)), called.GraphGetArgumentMetadata)
         sides = told.shape[: min(told.shape_size, len(told.shape))]

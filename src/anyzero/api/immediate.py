@@ -102,7 +102,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         self.held = Held()
         # Events are counter-based, so they can be reused as they are, also while commands that use them are pending.
         self.spare: list[int] = []
-        # The latest ones; one without other references is used again, which saves making and ending it.
+        # The latest tickets; one without other references is reused, which saves its construction and destruction.
         self._tickets: deque[Ticket] = deque()
         self.reference = weakref.ref(self)
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
@@ -201,7 +201,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
                 check(result, command)
         finally:
             self.held.add(kept, nbytes)
-        # The command has no event of its own, but the next one's is signalled right after it.
+        # The command has no event of its own; the barrier's event is signalled right after it.
         return self.barrier()
 
     def _finish(self) -> None:

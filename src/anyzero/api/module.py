@@ -46,7 +46,7 @@ _get_properties: Final = function("zeModuleGetProperties")
 
 
 class _ModuleHandle(Resource):
-    """The driver's module. Buffers on its variables hold it, so that closing the module pulls nothing away."""
+    """The driver's module. Buffers on its variables hold it, so that closing the module does not free them."""
 
     __slots__ = ("lifetime",)
     _destroy = function("zeModuleDestroy")
@@ -113,7 +113,7 @@ class Module(Resource):
 
     def _release(self, handle: int) -> None:
         self._kernels = {}
-        # The driver's module goes with the last buffer on one of its variables.
+        # The driver's module is destroyed with the last buffer on one of its variables.
         del self._owner
 
     # A mapping
@@ -229,7 +229,7 @@ class Module(Resource):
 
 
 def _whole(query: Any, *given: int) -> bytes:
-    """Bytes that are handed out in two calls: first their number."""
+    """Bytes that are queried in two calls: first their number."""
     size = ctypes.c_size_t()
     check(query(*given, ctypes.byref(size), None), query)
     room = ctypes.create_string_buffer(max(size.value, 1))
@@ -251,7 +251,7 @@ def link(*modules: Module) -> str:
 
 def _conclude(result: int, called: Any, handle: ctypes.c_void_p) -> str:
     """The log behind a handle; raise the exception for a result other than 0, a BuildError with the log."""
-    # First, because the driver keeps the text of an error only until the next.
+    # First, because the driver keeps the text of an error only until the next call.
     try:
         check(result, called)
         failed: errors.Error | None = None

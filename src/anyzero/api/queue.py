@@ -1,4 +1,4 @@
-"""Command queues: where recorded lists run."""
+"""Command queues, which run recorded lists."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class CommandQueue(Timeline):
         self.held = Held()
         # Fences that were waited for and have no other reference.
         self.spare: list[int] = []
-        # Fences that only the queue still holds, which has yet to signal them.
+        # Fences that only the queue still holds, not signalled yet.
         self.unfinished: deque[int] = deque()
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None

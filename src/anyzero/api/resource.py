@@ -83,7 +83,7 @@ class Resource:
         try:  # noqa: SIM105 (suppress() costs more than all the rest here)
             self.close()
         except Exception:
-            # At interpreter exit anything may be gone already, and the process is about to be.
+            # At interpreter exit, globals may already be gone, and the process is about to end.
             pass
 
     def __enter__(self) -> Self:

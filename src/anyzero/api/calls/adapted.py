@@ -1,4 +1,4 @@
-"""Functions of a loader that is not ours: it may be older than this package, and so may the drivers behind it.
+"""Functions of a foreign loader, which may be older than this package, as may the drivers behind it.
 
 A function that is not there is found out when it is called, so that importing this package needs none of them. What
 can be done with older functions is done with those (`_substitutes`); the rest is refused as a driver would refuse it.
@@ -33,7 +33,7 @@ _FAULTY: Final = ("zeModuleDynamicLink", "zeModuleInspectLinkageExt")
 
 
 class Adapted:
-    """A function that may turn out to be lacking. The first one that does not refuse is called from then on.
+    """A function that may be missing. The first candidate that is supported is called from then on.
 
     Any thread may call it.
     """
@@ -78,7 +78,7 @@ def _refuse(*_: Any) -> int:
 
 
 class Adapter:
-    """The functions of one loader, and what stands in for those that it lacks."""
+    """The functions of one loader, and substitutes for missing ones."""
 
     def __init__(self, library: Library, where: str, drivers: Callable[[], Sequence[int]]) -> None:
         self._library = library
@@ -177,5 +177,5 @@ class Adapter:
 
 
 def _untyped(path: str, name: str) -> Any:
-    """A function of the loader's own, which is no part of the API; None where the library is no loader."""
+    """An internal function of the loader, which is no part of the API; None where the library is no loader."""
     return getattr(ctypes.CDLL(path), name, None)

@@ -78,7 +78,7 @@ class Substitutes:
         found = self._loader.exported(name)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE if found is None else found(*arguments)
 
-    # Waiting for an immediate list, which has an end only where a mark was put.
+    # Waits for an immediate list: a mark, an event behind its commands, shows their end.
 
     def _create_list(self, context: int, device: int, desc: Any, made: Any) -> int:
         result = self._call("zeCommandListCreateImmediate", context, device, desc, made)
@@ -87,7 +87,7 @@ class Substitutes:
         return result
 
     def _destroy_list(self, handle: int) -> int:
-        # First, because the next list may have the same handle.
+        # Before the call, because the next list may have the same handle.
         mark = self._lists.pop(handle, None)
         result = self._call("zeCommandListDestroy", handle)
         if mark is not None and mark.event:
@@ -95,7 +95,7 @@ class Substitutes:
         return result
 
     def _destroy_context(self, handle: int) -> int:
-        # Python may end a list after its context, and then nothing may be made for it any more.
+        # Python may destroy a list after its context, and then no mark may be created for it any more.
         for mark in list(self._lists.values()):
             if mark.context == handle:
                 mark.context = 0
@@ -137,8 +137,8 @@ class Substitutes:
         mark.placed += 1
         return ZE_RESULT_SUCCESS
 
-    # Events that count come from a pool that says so, where there are any. Nothing can be done without: others would
-    # have to be reset between two uses, and a waiting thread may not have seen them by then.
+    # Counter-based events need a pool of that kind, where the driver has it. There is no other substitute: plain events
+    # would have to be reset between two uses, and a waiting thread may not have seen the signal by then.
 
     def _create_counting_event(self, context: int, device: int, _desc: Any, made: Any) -> int:
         if self._counts is None:
@@ -171,7 +171,7 @@ class Substitutes:
             self._call("zeEventPoolDestroy", pool)
         return result
 
-    # The rest.
+    # Other functions.
 
     def _launch(
         self, lst: int, kernel: int, count: Any, parameters: int | None, event: Any, waits: int, handles: Any

@@ -1,4 +1,4 @@
-"""Completions of commands of immediate lists: events that count, lent by the list and used again."""
+"""Completions of commands of immediate lists: counter-based events, lent by the list and reused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _query_event: Final = hot("zeEventQueryStatus")
 
 
 def new_event(lst: ImmediateCommandList) -> int:
-    """The handle of a new event that counts the commands of a list."""
+    """The handle of a new counter-based event for the commands of a list."""
     flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE
     if lst.timing:
         flags |= ze.ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP
@@ -38,7 +38,7 @@ def new_event(lst: ImmediateCommandList) -> int:
 
 
 class Ticket(Completion):
-    """The completion of one command: an event that counts, lent by the list."""
+    """The completion of one command: a counter-based event, lent by the list."""
 
     __slots__ = ("_list", "_timing", "context", "handle")
     is_event = True

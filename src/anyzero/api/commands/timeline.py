@@ -61,7 +61,7 @@ class Timeline(Resource):
             raise self.context.failures.pop(0)
 
     def release_finished(self) -> None:
-        """Let go of what finished commands used."""
+        """Release the objects that finished commands used."""
         if self.closed:
             return
         cls = type(self)

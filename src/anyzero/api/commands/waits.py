@@ -1,4 +1,4 @@
-"""Events as commands take them, and the times that they bring back."""
+"""Events as operands of commands, and their timestamps."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class BoundArguments:
         profile: GraphProfile | None,
         ahead: Callable[[int], None] | None = None,
     ) -> tuple[Callable[..., int], list[Any]]:
-        """The command that runs the graph, and what that will keep; `ahead` is called with the list right before."""
+        """The command that runs the graph, and objects that it keeps; `ahead` is called with the list right before."""
         values = self._collect(arguments)
         query = None if profile is None else profile.handle
         # The places of the arguments' memory, behind the first, are those of the arguments.

@@ -51,7 +51,7 @@ def kernels(module: bytes) -> dict[str, int]:
         reader.read(_instructions(module))
         return {name: reader.reached(entry) for name, entry in reader.kernels.items()}
     except IndexError:
-        # Cut short, or worse: for the driver to judge.
+        # Truncated or invalid: the driver reports the error.
         return {}
 
 

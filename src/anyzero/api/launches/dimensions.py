@@ -1,4 +1,4 @@
-"""The dimensions along which kernels tell their work-items apart.
+"""The dimensions whose ids kernels read.
 
 A kernel that never reads an id along y does the same in all work-items along y. A launch that asks for several of them
 was most likely meant otherwise, and this is how it is noticed.

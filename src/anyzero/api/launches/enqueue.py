@@ -1,4 +1,4 @@
-"""The way of a kernel into a list."""
+"""Appending a kernel's launch to a list."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _everyone: Final[WeakSet[Enqueue]] = WeakSet()
 
 
 class Enqueue:
-    """A kernel's way into lists. A launch changes the kernel, so the thread holds the `turn` meanwhile.
+    """Appends a kernel to lists. A launch changes the kernel, so the thread holds the `turn` meanwhile.
 
     It is apart from the kernel because this is the hottest path: attributes of an object that can be closed take longer
     to find. For the same reason callers bring the kernel's handle along, which a closed one does not have.
@@ -130,7 +130,7 @@ def launch(
     signal: Event | None,
     wait: Waits,
 ) -> Completion | None:
-    """Every launch by brackets: arguments and keywords as they came, in one call without packing them again."""
+    """Every launch by ``kernel[…](…)``: arguments and keywords as given, in one call without packing them again."""
     grid = sizes.suggested
     if group is not None or grid is None:
         try:

@@ -61,7 +61,7 @@ class Serialized:
 
     def desc(self, flags: int, options: bytes | None) -> npu.ze_graph_desc_2_t:
         """The structure that describes them."""
-        # An empty array has an address too, and the driver has its own opinion of emptiness.
+        # An empty array has an address too; the driver itself reports an empty source.
         return npu.ze_graph_desc_2_t(
             format=self.format,
             inputSize=self.data.nbytes,
@@ -104,7 +104,7 @@ def envelope(
     total = _HEAD.size + xml.nbytes + _LENGTH.size + weights.nbytes
     pages = mmap.mmap(-1, total, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with suppress(OSError):
-        # To populate small pages takes ten times as long as to fill large ones.
+        # Populating small pages takes ten times as long as filling large ones.
         pages.madvise(mmap.MADV_HUGEPAGE)
     made = np.frombuffer(pages, np.uint8)
     _HEAD.pack_into(pages, 0, *compiler, _PARTS, xml.nbytes)

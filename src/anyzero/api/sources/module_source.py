@@ -43,7 +43,7 @@ _LARGEST: Final = 8
 
 
 def read(source: Any, options: str = "") -> tuple[bytes, str, str]:
-    """The bytes of a module, of a file or those given, the options that are the driver's, and what clang said."""
+    """The bytes of a module, from a file or as given, the driver's options, and clang's messages."""
     if isinstance(source, bytes):
         return source, options, ""
     if isinstance(source, bytearray | memoryview | np.ndarray):
@@ -62,7 +62,7 @@ def read(source: Any, options: str = "") -> tuple[bytes, str, str]:
 
 
 def from_text(text: str, options: str) -> tuple[bytes, str, str]:
-    """The same of OpenCL C."""
+    """The same for OpenCL C."""
     from anyzero.opencl_c import compile_text
 
     return _compiled(lambda flags: compile_text(text, flags), options)
@@ -92,7 +92,7 @@ def format_of(data: bytes, name: str, given: Format | None) -> int:
 
 
 def foreign(data: bytes) -> tuple[str, str] | None:
-    """Bytes that are no module, by their first ones, and what to do about it; None where a driver has to look."""
+    """The kind of bytes that are no module, by their first ones, and the remedy; None where a driver has to look."""
     if not data:
         return "empty", "Did the compiler that writes it fail?"
     for magic, what, remedy in _FOREIGN:
