@@ -1,4 +1,4 @@
-"""Whether the value of the operator that runs now is an operand of another one in the same expression.
+"""Whether the result of the running operator is an operand of another one in the same expression.
 
 `x * 2 + y` is one kernel, so `x * 2` must wait for `+ y`. A value that is bound to a name, returned or passed on must
 not wait: its operands may change. The bytecode after the running instruction says which of both it is. Where it says

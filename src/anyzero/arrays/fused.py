@@ -62,7 +62,7 @@ class Flat:
             self.code.append((node.name, node.dtype.char, len(node.operands)))
 
     def _index(self, node: Array) -> int:
-        """The place among the arrays; one that is there already is passed once."""
+        """The index among the arrays; an array that is there already is passed once."""
         for index, each in enumerate(self.arrays):
             if each.buffer is node.buffer and each.strides == node.strides and each.shape == node.shape:
                 return index

@@ -1,4 +1,4 @@
-"""Places of extremes: each work-item of a group keeps a value with its index, and the group combines them."""
+"""Indices of extremes: each work-item of a group keeps a value with its index, and the group combines them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ GROUP: Final = 32
 One or two vectors hold that many elements, so that a block is read once, from its begin to its end. With 64, each of
 four vectors reads every fourth line of it: that takes up to twice as long."""
 BLOCK: Final = 1 << 12
-"""Elements of a block at least, which fit the first cache.
+"""Minimum number of elements of a block, which fit the first cache.
 
 It depends on the number of elements alone, so that sums are the same everywhere."""
 GROUPS: Final = 1 << 16

@@ -22,7 +22,7 @@ __all__ = ["argsort", "sort"]
 
 DIGITS: Final = 256
 PART: Final = 1 << 16
-"""Keys of a part at least: its counts are few beside them."""
+"""Minimum number of keys of a part, so that its counts are few in comparison."""
 PARTS: Final = 64
 
 _kernels: Final[dict[Any, Kernel]] = {}
