@@ -14,7 +14,7 @@ from anyzero.cluster.process_context import context
 __all__ = ["bytes_of", "packed", "reduced", "restored", "unpacked"]
 
 SMALLEST_SHARED: Final = 1 << 16
-"""Bytes from which on a handle is cheaper than the bytes: opening one takes about as long as copying so many twice."""
+"""Size in bytes from which on a handle is cheaper than a copy: opening one takes as long as two copies of that size."""
 
 
 def bytes_of(buffer: az.Buffer) -> int:

@@ -29,7 +29,7 @@ class ClusterDevice(NamedTuple):
     threads: int
     """Its compute units."""
     processors: tuple[int, ...]
-    """The processors that the worker keeps to."""
+    """The processors that the worker is pinned to."""
 
 
 def _described() -> tuple[Any, ...]:

@@ -58,7 +58,7 @@ def _definition(function: Kernel | Function) -> bytes:
 
 
 def _function(definition: bytes) -> Any:
-    """The plain function, whose source the front end finds where it looks for any other's."""
+    """The plain function, whose source is registered where the front end looks for that of any function."""
     function, file, first, lines = cloudpickle.loads(definition)
     if linecache.getlines(file)[first - 1 : first - 1 + len(lines)] != lines:
         file = f"{file} of the sender, {hashlib.sha256(definition).hexdigest()[:12]}"
@@ -100,7 +100,7 @@ def _kernel(definition: bytes, group: Any, contract: bool, spirv: bytes | None) 
 
 
 def reduced_function(function: Function) -> tuple[Any, ...]:
-    """The same of a function that kernels call."""
+    """The same for a function that kernels call."""
     return _restored_function, (_definition(function),)
 
 

@@ -1,4 +1,4 @@
-"""One launch, cut over the devices of a cluster by how fast they are."""
+"""One launch, split over the devices of a cluster by their speeds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Start:
 
 START: Final = _Start()
 speeds: dict[tuple[bytes, str], float] = {}
-"""Rows in a second, by the kernel and the worker, as earlier runs have measured them."""
+"""Rows per second, by kernel and worker, as measured in earlier runs."""
 _lock: Final = threading.Lock()
 _launched: set[bytes] = set()
 """Kernels that this process has launched; the first launch of one includes its compilation."""
@@ -211,7 +211,7 @@ def _learn(key: bytes, worker: str, speed: float) -> None:
 def _part(
     kernel: Any, key: bytes, sizes: tuple[int, ...], given: Sequence[Any], written: Sequence[int], group: Any
 ) -> tuple[list[npt.NDArray[Any]], float, str, bool]:
-    """A worker's part: the outputs, the seconds of the launch, who it was, and whether the kernel was there already."""
+    """A worker's part: the outputs, the seconds of the launch, the worker, and whether the kernel was there already."""
     from distributed import get_worker
 
     here = context()

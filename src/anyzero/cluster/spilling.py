@@ -20,7 +20,7 @@ __all__ = ["DeviceHostDisk", "OnHost", "SpillError", "device_bytes"]
 
 
 LARGE: Final = 1 << 20
-"""Bytes of a value that is worth a look at the memory of the process."""
+"""Size in bytes of a value after which the memory of the process is checked."""
 
 
 def process_memory() -> int:
@@ -29,7 +29,7 @@ def process_memory() -> int:
 
 
 class SpillError(az.OutOfHostMemory):
-    """A worker cannot take one more value: its memory is full, and the disk for spilled values takes no more."""
+    """A worker cannot store one more value: its memory is full, and the disk for spilled values takes no more."""
 
 
 def device_bytes(value: Any, depth: int = 4) -> int:

@@ -36,7 +36,7 @@ class WorkerSetup(WorkerPlugin):
         self._closing: asyncio.Task[Any] | None = None
 
     def setup(self, worker: Any) -> None:
-        """Dask calls it in the worker."""
+        """Called by Dask in the worker."""
         if self.processors:
             _keep_to(self.processors)
         register()
@@ -55,7 +55,7 @@ class WorkerSetup(WorkerPlugin):
         worker.handlers["get_data"] = get_data
 
     def teardown(self, worker: Any) -> None:
-        """Dask calls it when the worker ends."""
+        """Called by Dask when the worker ends."""
         with contextlib.suppress(ValueError):
             neighbours.withdraw(worker.address)
         self._page = None
@@ -67,7 +67,7 @@ class WorkerSetup(WorkerPlugin):
 
 
 def _keep_to(processors: Sequence[int]) -> None:
-    """All threads of this process, of which a worker has some before it loads a plugin."""
+    """Pin all threads of this process: a worker has several before it loads a plugin."""
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):  # a thread that has ended
             os.sched_setaffinity(int(task.name), processors)
