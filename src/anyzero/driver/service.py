@@ -33,7 +33,7 @@ their next question sooner.
 _TURN: Final = 0.001
 """Seconds after which a question gets the interpreter from a thread that imports."""
 _YOUNG: Final = 100_000
-"""New objects between two searches for unreachable ones."""
+"""New objects between two garbage collections."""
 _NICE: Final = 5
 _LINGER: Final = 10.0
 """Seconds without a question after which a process for the second stage ends: LLVM takes much memory."""
@@ -129,7 +129,7 @@ def _load_compiler() -> None:
 
 
 def _warm_up() -> None:
-    """Spares the first kernel what LLVM sets up once, half of the time that it would take."""
+    """Initializes LLVM ahead of the first kernel, which saves half of that kernel's time."""
     with contextlib.suppress(Exception):
         from anyzero.driver.modules import kernels
 

@@ -13,7 +13,7 @@ from anyzero.ze import npu_constants as npu
 __all__ = ["UUID", "VERSION", "blobs", "extensions"]
 
 UUID: Final = npu.ze_intel_npu_driver_uuid
-"""The only one that the plugin looks for."""
+"""The only identity that the plugin looks for."""
 
 BLOB_FORMAT: Final = 2
 """Counts up when compiled models of older versions can no longer be read."""

@@ -57,7 +57,7 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The precision and layout asked for, if they differ from the model's."""
+    """The requested precision and layout, if they differ from the model's."""
 
     type: ElementType
     layout: str

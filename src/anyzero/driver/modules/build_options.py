@@ -28,7 +28,7 @@ _EFFECTS: Final[dict[str, tuple[str, int]]] = {
     **dict.fromkeys([f"{maker}-256-GRF-per-thread" for maker in _MAKERS], ("large_registers", True)),
     "-ze-opt-large-register-file": ("large_registers", True),
 }
-"""The option that a flag sets, and to what."""
+"""The option that a flag sets, and its value."""
 
 # Flags that ask for the default, permit optimisations that are not done, or tune other hardware.
 _WITHOUT_EFFECT: Final = frozenset(
@@ -172,6 +172,6 @@ def _level(text: str, given: dict[str, Any], warnings: list[str]) -> None:
 
 
 def _shown(word: str) -> str:
-    """Shortened and printable, for a log."""
+    """The text of a flag for a log: shortened and printable."""
     start = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in word[:80])
     return start if len(word) <= 80 else f"{start}…"

@@ -127,7 +127,7 @@ def _key(request: bytes) -> bytes:
 
 @cache
 def _planner() -> str:
-    """Stands for the code that reads modules and makes keys."""
+    """A fingerprint of the code that reads modules and makes keys."""
     package = os.path.abspath(f"{__file__}/../../..")  # noqa: PTH100 (as objects, paths take ten times as long)
     return "\n".join(fingerprint(f"{package}/{each}") for each in ("compiler", "driver/modules", "layouts", "spirv"))
 

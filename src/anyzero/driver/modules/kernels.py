@@ -112,7 +112,7 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool, group:
         plan.keys[name, kind] = identity
     environment = settings()
     store = kernel_cache.of(environment)
-    # Code that is linked with other modules, or looked at by people, comes in one stage.
+    # Code that is linked with other modules, or meant for reading, is compiled in one stage.
     plain = not (ids or environment.dump) and _has_stages(options)
     soon = soon and plain and kind == CodeKind.KERNEL and environment.stages != "final"
     first = key(plan, name, kind, (), replace(options, quick=True)) if soon else b""
@@ -210,7 +210,7 @@ def _has_stages(options: Options) -> bool:
 
 
 def key(plan: Plan, name: str, kind: int, linked: Sequence[Plan], options: Options | None = None) -> bytes:
-    """Stands for everything that a container depends on; the options are the plan's own where none are given."""
+    """The key of a container: of all that it depends on; the options are the plan's own where none are given."""
     return builds.container_key(_base(plan, linked, options or plan.options_of(name, kind)), name, kind)
 
 

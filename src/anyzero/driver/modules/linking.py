@@ -1,4 +1,4 @@
-"""Imports and exports: symbols that a module needs, the modules that provide them, and what its kernels reach.
+"""Imports and exports: symbols that a module needs, the modules that provide them, and those its kernels reach.
 
 Linked modules stay modules: the code of a kernel includes the functions it reaches in all of them, and every module
 keeps its own variables.
@@ -101,7 +101,7 @@ def imported_variables(module: Module) -> dict[int, str]:
 
 
 def held(module: Module) -> list[str]:
-    """The imported variables whose addresses are in constants and in what other variables begin with."""
+    """The imported variables whose addresses are in constants and in initializers of other variables."""
     wanted = imported_variables(module)
     if not wanted:
         return []
@@ -158,7 +158,7 @@ def reach(plan: Plan, function: int) -> Reached:
         if found.has_body or not found.linkage:
             calls[node] = [(user, callee) for callee in found.calls if callee in user.module.functions]
             if user.imported_variables:
-                # A number that is none of an id does no harm: at worst a variable counts as used that is not.
+                # A number that is no id does no harm: at worst an unused variable counts as used.
                 words = set(user.module.words[found.first : found.stop])
                 for variable in words & user.imported_variables.keys():
                     use(user, user.imported_variables[variable])
@@ -303,7 +303,7 @@ def fits(wanted: Linkable, given: Linkable) -> str:
 
 
 def compatible(one: types.Type, other: types.Type) -> bool:
-    """Do values of both types have the same layout? Pointees do not matter: front ends drop their types."""
+    """Whether values of both types have the same layout. Pointees do not matter: front ends drop their types."""
     return _alike(one, other, set())
 
 

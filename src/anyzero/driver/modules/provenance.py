@@ -49,7 +49,7 @@ def _llvmlite() -> str:
 
 @cache
 def llvm_files() -> str:
-    """Stands for the installed llvmlite, in a fifth of the time that its version takes."""
+    """A fingerprint of the installed llvmlite, in a fifth of the time that its version takes."""
     path = _version_file()
     try:
         found = os.stat(path)  # noqa: PTH116

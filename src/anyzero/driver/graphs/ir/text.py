@@ -55,7 +55,7 @@ def parse(xml: bytes, handlers: Callable[[Parser], Handlers]) -> None:
         raise damaged(f"{len(xml)} bytes of XML are more than the {_LARGEST} that are accepted")
 
     def doctype(*_: object) -> NoReturn:
-        # Without one there are no entities, so nothing is fetched or expanded.
+        # Without a document type there are no entities, so nothing is fetched or expanded.
         raise damaged(f"line {parser.CurrentLineNumber}: a document type is declared, and no IR has one")
 
     def declaration(_: str, encoding: str | None, __: int) -> None:

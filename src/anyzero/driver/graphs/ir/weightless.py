@@ -36,7 +36,7 @@ class Weight(NamedTuple):
     """A constant that is an argument."""
 
     offset: int
-    """In the file of the model's weights."""
+    """The offset in the file of the model's weights."""
     size: int
     type: ElementType
     shape: tuple[int, ...]

@@ -52,7 +52,7 @@ class Constant:
 
 
 def constants(model: Model, weights_size: int, *, pointed: bool) -> list[Constant]:
-    """All of them, those of the net first; with `pointed`, some may point into the client's memory."""
+    """All constants, those of the net first; with `pointed`, some may point into the client's memory."""
     found = []
     for layer in _constants(model):
         data = layer.data or {}
@@ -68,12 +68,12 @@ def constants(model: Model, weights_size: int, *, pointed: bool) -> list[Constan
 
 
 def check_constants(model: Model, weights_size: int) -> None:
-    """Every constant lies inside the weights, and is as large as its shape says."""
+    """Raises a Refusal unless every constant lies inside the weights, and is as large as its shape says."""
     constants(model, weights_size, pointed=False)
 
 
 def place_constants(model: Model, edit: Edit, weights_size: int) -> tuple[list[WeightsPiece], int]:
-    """Gives those that are pointers into the client's memory a place behind `weights_size`; equal pointers share one.
+    """Gives constants in the client's memory a place behind `weights_size`; equal pointers share one.
 
     Also returns the new size of the weights.
     """
