@@ -30,7 +30,7 @@ class Launch:
     def __init__(self, kernel: Kernel, sizes: Any) -> None:
         self.kernel = kernel
         self._sizes = sizes
-        # The argument whose context is taken; -1, the last, is as good as any where there is no such parameter.
+        # The argument whose context is used; -1, the last, is as good as any where there is no such parameter.
         self._at = -1
         plain = kernel.plain
         if plain is not None and not plain.expands:
@@ -90,7 +90,7 @@ class Launch:
 
 
 def _forget(context: Context) -> None:
-    """Let go of launches, of which every size has one; kernels stay."""
+    """Remove cached launches, one for each size; kernels stay."""
     for key in [key for key, value in context.launches.items() if isinstance(value, ApiLaunch)]:
         del context.launches[key]
 

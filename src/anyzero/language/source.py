@@ -21,7 +21,7 @@ MISSING: Final = object()
 
 
 class Source:
-    """The text of a function and what its free names stand for."""
+    """The text of a function, and the values of its free names."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         if not isinstance(function, types.FunctionType):
@@ -53,7 +53,7 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
-        """Parsed when it is first asked for: a kernel from the cache needs none."""
+        """Parsed on first use: a kernel from the cache needs none."""
         lines, first = inspect.getblock(self.lines[self.first - 1 :]), self.first
         # Behind an `if`, an indented definition is one statement of its own, with its columns as they are.
         indented = lines[0][:1].isspace()
@@ -72,7 +72,7 @@ class Source:
         length = at.end_col_offset - at.col_offset if at.end_lineno == at.lineno else len(text) - at.col_offset
         if isinstance(at, ast.FunctionDef):
             length = len(text) - at.col_offset
-        # Python counts bytes.
+        # Python counts columns in bytes.
         column = len(text.encode()[: at.col_offset].decode(errors="replace"))
         return self._refusal(
             reason, file=self.file, line=at.lineno, column=column, function=self.name, text=text, length=length

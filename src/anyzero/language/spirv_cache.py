@@ -34,16 +34,16 @@ __all__ = ["key", "load", "store"]
 
 _FORMAT: Final = "anyzero SPIR-V 1"
 _STABLE: Final = frozenset({"anyzero", "math", "numpy", "builtins"})
-"""Modules whose contents are those of their version."""
+"""Modules whose contents are determined by their version."""
 _DEEPEST: Final = 4
-"""Attributes of attributes that are looked at."""
+"""The depth of attribute access that is followed."""
 
 _WORDS: Final = {**dict.fromkeys(b"!\"#$%&'()*+,-/:;<=>?@[\\]^`{|}~", " "), ord("."): " . "}
 """Leaves the names and dots of a text. A regular expression takes most of a millisecond to compile in a new process."""
 
 
 class _Unknown(Exception):  # noqa: N818 (an answer: there is no key)
-    """A value that no text stands for."""
+    """A value that has no text to identify it."""
 
 
 def load(key: bytes) -> bytes | None:
@@ -64,7 +64,7 @@ def _store() -> Cache | None:
 
 
 def key(special: Specialization) -> bytes | None:
-    """Stands for everything that the SPIR-V depends on; None where something of that has no text."""
+    """The cache key: everything that the SPIR-V depends on; None where a part of that has no text."""
     kernel = special.kernel
     described = _Description()
     try:
@@ -85,7 +85,7 @@ def _front_end() -> str:
 
 
 class _Description:
-    """A text that two kernels share only if they are the same."""
+    """A text that is equal for two kernels only if they are the same."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()

@@ -121,7 +121,7 @@ SCALARS: Final = (BOOL, *INTEGERS, *FLOATS)
 
 
 class Vector(Type):
-    """2, 3, 4, 8 or 16 numbers; those with three take the room of four, as in OpenCL C."""
+    """2, 3, 4, 8 or 16 numbers; those with three take the space of four, as in OpenCL C."""
 
     element: Scalar
     count: int
@@ -243,7 +243,7 @@ class Sampler(Type):
 
 
 class Tuple(Type):
-    """Several values."""
+    """A tuple of several values."""
 
     parts: tuple[Any, ...]
 
@@ -369,7 +369,7 @@ def _common_vector(a: Type, b: Type) -> Vector:
 
 
 def defaulted(t: Any, value: Any = None) -> Any:
-    """The type of a literal that nothing else gives one."""
+    """The default type of a literal."""
     if t is WEAK_FLOAT:
         return F32
     if t is WEAK_INT:
@@ -389,7 +389,7 @@ def require_fit(value: Any, t: Scalar) -> None:
 
 
 def assignable(value: Type, target: Type) -> bool:
-    """Whether a value goes to a place of another type by itself: numbers do, but a float to an integer."""
+    """Whether a value converts implicitly to another type: numbers do, except a float to an integer."""
     if value == target:
         return True
     if isinstance(value, Scalar) and isinstance(target, Scalar):

@@ -250,7 +250,7 @@ def _parameter(called: Function, name: str, value: tree.Expression) -> Any:
     if wanted is None:
         return defaulted(given, getattr(value, "value", None))
     if isinstance(wanted, Pointer):
-        # An annotated pointer is to elements wherever they lie.
+        # An annotated pointer is to elements in any memory.
         found = given.decayed if isinstance(given, Memory) else given.pointer if isinstance(given, Array) else given
         if not isinstance(found, Pointer) or found.element != wanted.element:
             raise Refusal(f"{called.source.name} takes {wanted} for {name}, not {given}")

@@ -103,7 +103,7 @@ class Expressions:
         self.scope = scope
 
     def of(self, node: ast.expr) -> tree.Expression:
-        """The typed expression; KernelError with the place where the language does not have it."""
+        """The typed expression; raises KernelError with the place of an expression that the language does not have."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             word = _WORDS.get(type(node), type(node).__name__)
@@ -332,7 +332,7 @@ class Expressions:
         return tree.Component(base.type.element, base, [], self.index(at))
 
     def element(self, base: tree.Expression, at: ast.expr) -> tree.Index:
-        """An element of memory."""
+        """An element in memory."""
         if not isinstance(base.type, Pointer | Array | Memory):
             raise Refusal(f"{base.type} has no elements")
         nodes = at.elts if isinstance(at, ast.Tuple) else [at]
@@ -349,7 +349,7 @@ class Expressions:
         return tree.Index(base.type.element, base, found)
 
     def _is_start(self, base: tree.Expression) -> bool:
-        """Whether it is known to be the first element of its memory: a pointer of a kernel that is never moved is."""
+        """Whether it is known to be the first element of its memory, as is a kernel's pointer that is never moved."""
         if not isinstance(base.type, Pointer):
             return True
         scope = self.scope
@@ -405,7 +405,7 @@ class Expressions:
                 raise Refusal("an integer has no negative powers; write az.f32(…)")
             return tree.Binary(result, sign, self.convert(left, a, node), right)
         if sign in _COMPARISONS and a in (I64, U64) and self.fits(I32, left, right):
-            # Vectors hold twice as many.
+            # Vectors of the narrower type hold twice as many elements.
             narrow = [self.convert(each, I32, node, explicit=True) for each in (left, right)]
             return tree.Binary(result, sign, narrow[0], narrow[1])
         nonnegative = sign in ("//", "%") and self.is_nonnegative(left) and self.is_nonnegative(right)

@@ -107,7 +107,7 @@ class Instruction(Record):
 
 
 class _Typed:
-    """Instructions with a result have its type first, but types themselves and a few others."""
+    """Instructions with a result begin with its type, except types themselves and a few others."""
 
     _without: Final = ("Type", "Label", "String", "ExtInstImport")
 
@@ -130,7 +130,7 @@ def _shown(operand: Any) -> str:
 
 
 class Module:
-    """A module: instructions in the order that SPIR-V asks for."""
+    """A module: instructions in the order that SPIR-V requires."""
 
     def __init__(self, *, contract: bool) -> None:
         self.contract = contract

@@ -166,7 +166,7 @@ class FunctionWriter:
         self._join(end)
 
     def _join(self, end: int) -> None:
-        """Begin the block behind a branch, or note that no way leads there."""
+        """Begin the block behind a branch, or note that it is unreachable."""
         reached = end in self.b.reached
         self.b.label(end)
         if not reached:
