@@ -38,7 +38,7 @@ _INCLUDE: Final = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 _FREEZE: Final = re.compile(r"= freeze (i\d+) ([^\s,]+)")
 _MOST: Final = 1 << 28
 _ENTRIES: Final = 4096
-"""Bytes and results that are kept."""
+"""Limits of the cache, in bytes and in results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def compile_text(text: str, options: Sequence[str] = (), clang: Clang | None = N
 
 
 def _compile(text: str, options: tuple[str, ...], name: str, given: Clang | None = None) -> Compiled:
-    """`name` is what clang reads and what its diagnostics say: a path, or ``-`` for the text alone."""
+    """`name` is the input of clang and the name in its diagnostics: a path, or ``-`` for the text alone."""
     settings = config.read(only=["cache", "cache_dir"])
     # Included files are part of the source, and only clang knows where to find them.
     clang = choose() if given is None and _INCLUDE.search(text) else given
@@ -94,7 +94,7 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compi
             _run(clang, [*front, "-fno-slp-vectorize"], name, text)
             said = _translate(clang, bitcode, to)
         if said is not None:
-            # Nor do they know everything else that the optimiser writes.
+            # They do not know everything else that the optimiser writes, either.
             _run(clang, [*front, *_UNOPTIMIZED], name, text)
             said = _translate(clang, bitcode, to)
         if said is not None:

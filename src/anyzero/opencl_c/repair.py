@@ -11,7 +11,7 @@ from anyzero.spirv.numbers import Op
 __all__ = ["repaired"]
 
 _HEAD: Final = 5
-"""Words in front of the first instruction."""
+"""Words before the first instruction."""
 
 
 def repaired(spirv: bytes) -> bytes:

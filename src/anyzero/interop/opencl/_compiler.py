@@ -61,7 +61,7 @@ def options_for_clang(options: str) -> list[str]:
                 remedy="Pass options= with the options for clang instead.",
             )
     if not any(each.startswith("-cl-std=") for each in made):
-        # OpenCL's own default.
+        # The default of OpenCL.
         made.append("-cl-std=CL1.2")
     return made
 

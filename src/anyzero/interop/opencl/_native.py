@@ -87,7 +87,7 @@ _NEEDS_EVENTS, _OPENCL_FAILED, _LEVEL_ZERO_FAILED = 1, 2, 3
 
 
 class Line:
-    """For links that end in the order in which they are made: one thread serves all of them."""
+    """Serves links that end in the order in which they are made, with one thread for all of them."""
 
     __slots__ = ("_drop", "pointer")
 
