@@ -27,7 +27,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Finding:
-    """A mistake: what happened, where, and how often."""
+    """A mistake: its kind, its place, and its count."""
 
     rule: Rule
     message: str

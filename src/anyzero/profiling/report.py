@@ -215,7 +215,7 @@ def _time(seconds: float) -> str:
 def as_json(
     profiles: list[Samples], *, only: str | None = None, machine: dict[str, float] | None = None
 ) -> dict[str, Any]:
-    """The report for programs."""
+    """The report as a dictionary for JSON."""
     return {
         "samples": sum(profile.total for profile in profiles),
         "outside": sum(profile.outside for profile in profiles),

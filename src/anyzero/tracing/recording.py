@@ -212,7 +212,7 @@ def _read(data: mmap.mmap) -> Recording:
         ring = rings_at + index * head.record_capacity * TRACE_RECORD_BYTES
         used = min(thread.records, head.record_capacity) * TRACE_RECORD_BYTES
         records = data[ring : ring + used]
-        # The oldest first: a line holds for the calls behind it.
+        # The oldest records first: a source line applies to the calls behind it.
         replaced = thread.records > head.record_capacity
         first = thread.records % head.record_capacity * TRACE_RECORD_BYTES if replaced else 0
         for place in (*range(first, used, TRACE_RECORD_BYTES), *range(0, first, TRACE_RECORD_BYTES)):
