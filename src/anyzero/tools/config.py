@@ -1,4 +1,4 @@
-"""`anyzero config`: what compilers and build systems need to know for programs in C and C++."""
+"""`anyzero config`: flags and paths for compilers and build systems of C and C++ programs."""
 
 from __future__ import annotations
 

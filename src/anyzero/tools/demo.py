@@ -60,7 +60,7 @@ def run(selector: str | None = None, output: str | os.PathLike[str] | None = Non
 
 
 def _folder(named: str | os.PathLike[str] | None) -> Path:
-    """The folder for pictures; a new one among the system's temporary files unless it is named."""
+    """The folder for pictures; a new one among the system's temporary files unless given."""
     try:
         if named is None:
             return Path(tempfile.mkdtemp(prefix="anyzero-demo-"))

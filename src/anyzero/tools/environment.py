@@ -1,4 +1,4 @@
-"""The environment in which a program uses anyzero: what `anyzero run` starts it in and `anyzero env` prints."""
+"""The environment in which a program uses anyzero: `anyzero run` starts it there, and `anyzero env` prints it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def compose(
 
 
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment as it was before this package was put into it."""
+    """The environment without this package's changes."""
     made = dict(environ)
     own = ((SEARCH, ":", loaders.FOLDER), (DRIVERS, ",", loaders.DRIVER), (PLATFORMS, ":", loaders.OPENCL))
     for variable, separator, ours in own:

@@ -1,4 +1,4 @@
-"""`anyzero info`: what there is."""
+"""`anyzero info`: the drivers and devices."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def device_table() -> str:
             rows.append(_row(f"{index}.{place}", f"  tile {place}", tile))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     if sys.stdout.isatty():
-        # Names of processors are long, and a line that is broken in two is no row any more.
+        # Names of processors are long, and a wrapped line is no table row any more.
         widths[1] = max(min(widths[1], terminal.width() - sum(widths) + widths[1] - 2 * (len(widths) - 1)), 12)
         rows = [(row[0], _cut(row[1], widths[1]), *row[2:]) for row in rows]
     return "\n".join(

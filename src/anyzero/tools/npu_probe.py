@@ -1,4 +1,4 @@
-"""One first inference, in a process of its own: what `anyzero npu latency` starts, several times.
+"""One first inference, in a process of its own, which `anyzero npu latency` starts several times.
 
 python -m anyzero.tools.npu_probe MODEL SHAPES [KEY=VALUE …]
 """

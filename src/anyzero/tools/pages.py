@@ -15,7 +15,7 @@ __all__ = ["folder", "run", "topics"]
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _COMMENT: Final = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
-"""Comments are for those who edit and test a page."""
+"""Comments are for editors and tests of a page."""
 
 
 def folder() -> Path:

@@ -1,4 +1,4 @@
-"""The roofline of the machine: how many bytes a second it copies, and how many operations a second it computes.
+"""The roofline of the machine: bytes per second of a copy, and operations per second.
 
 Both are measured by the device itself, once in a process: a copy of buffers beyond the caches, and a kernel that does
 nothing but multiply and add in registers.
@@ -41,7 +41,7 @@ class Roofline:
         )
 
     def as_json(self) -> dict[str, float]:
-        """The rates for programs, as JSON."""
+        """The rates as a dictionary for JSON."""
         return asdict(self)
 
 

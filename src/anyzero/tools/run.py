@@ -63,7 +63,7 @@ def _restore_signals() -> None:
 
 
 def _refused(program: str, error: OSError) -> int:
-    # A file that is there, whose interpreter is not, counts as not found too, but that needs another word.
+    # A file whose interpreter is missing counts as not found too, but needs a different message.
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         there = os.sep in program and Path(program).exists()
         print(f"anyzero: {program}: {'its interpreter is missing' if there else 'no such program'}", file=sys.stderr)

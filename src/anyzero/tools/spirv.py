@@ -1,4 +1,4 @@
-"""`anyzero spirv`: what is in a module, and what the compiler makes of its kernels."""
+"""`anyzero spirv`: the contents of a module, and the results of compiling its kernels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def asm(
 
 
 def passes() -> int:
-    """Print the compiler's passes in their order, with what each does."""
+    """Print the compiler's passes in their order, with a description of each."""
     from anyzero.compiler.pipeline import LANES
     from anyzero.tools.terminal import wrapped
 
@@ -61,7 +61,7 @@ def passes() -> int:
 
 
 def dis(file: str, *, output: str | None) -> int:
-    """Print a module, an instruction to a line; also one that the compiler does not take."""
+    """Print a module, one instruction per line; also one that the compiler refuses."""
     with _refusals(file):
         text = spirv.disassemble(words_of(_data(file)))
     return _write(text, output)
@@ -152,7 +152,7 @@ def _compiled(module: spirv.Module, name: str, options: Options) -> CompiledKern
 
 def _write(text: str, output: str | None) -> int:
     if output is None or output == "-":
-        # Flushed here, where a reader that has seen enough is no error.
+        # Flushed here, where a closed pipe is no error.
         print(text, end="", flush=True)
         return 0
     try:

@@ -15,7 +15,7 @@ from typing import IO, Final, Literal
 __all__ = ["HELP_WIDTH", "coloured", "laid_out", "progress", "width", "wrapped"]
 
 HELP_WIDTH: Final = 80
-"""Columns of help and of everything that is no terminal's."""
+"""Columns of help, and of output that is not to a terminal."""
 _NARROWEST: Final = 60
 _PATIENCE_S: Final = 2.0
 """Seconds before a progress line appears."""
