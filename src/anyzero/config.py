@@ -42,7 +42,7 @@ MAX_TIMEOUT: Final = 1_000_000
 MAX_SIZE: Final = (1 << 63) - 1
 """Sizes are numbers of 64 bits in the engine, and sums of two of them must be as well."""
 _DIGITS: Final = 20
-"""No accepted number has more; int() refuses thousands of digits with a message of its own."""
+"""No accepted number has more digits; int() refuses thousands of them with a message of its own."""
 
 _SHOWN: Final = 300
 """Characters of a value that a message repeats."""
@@ -185,7 +185,7 @@ def _cpu_name(text: str) -> str:
 
 
 def _loader(text: str) -> str:
-    # A path has a slash, as for the linker, so that a misspelt word is no path.
+    # A path has a slash, as for the linker, so that a misspelt word is not taken for a path.
     return text if "/" in text else _one_of(LOADERS)(text)
 
 

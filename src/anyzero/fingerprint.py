@@ -1,4 +1,4 @@
-"""A short stand-in for the contents of source files: their names, sizes and times."""
+"""A fingerprint of source files: their names, sizes and times."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ OLDEST_OPENVINO: Final = (2026, 4)
 
 
 def install(extra: str) -> str:
-    """The command that installs what an extra names: of the package, or of the checkout that it runs from."""
+    """The command that installs the packages of an extra: of the package, or of the checkout that it runs from."""
     here = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120 (pathlib takes long to load)
     checkout = os.path.exists(os.path.join(here, "pyproject.toml"))  # noqa: PTH110, PTH118
     return f"pip install '.[{extra}]' in {here}" if checkout else f"pip install 'anyzero[{extra}]'"
@@ -58,7 +58,7 @@ class OpenVINO:
 
 
 def openvino(path: Sequence[str] | None = None) -> OpenVINO | None:
-    """The OpenVINO that a program would import; None where there is none. `path` stands in for ``sys.path``."""
+    """The OpenVINO that a program would import; None where there is none. `path` replaces ``sys.path``."""
     for place in _places(_importing() if path is None else path):
         folder = os.path.join(place, "openvino")  # noqa: PTH118 (pathlib costs more than the look)
         try:

@@ -70,7 +70,7 @@ class Cache:
             return None
 
     def store(self, key: bytes, content: bytes) -> None:
-        """Keeps the content, if that is possible."""
+        """Stores the content, if possible."""
         data = _head(key, content) + content
         if len(data) > self.limit:
             return
@@ -188,6 +188,6 @@ def folder(settings: Config, environ: Mapping[str, str] = os.environ) -> Path | 
 
 @lru_cache(maxsize=8)
 def of(settings: Config) -> Cache | None:
-    """The cache that the environment asks for, if any."""
+    """The cache that the environment selects, if any."""
     place = folder(settings) if settings.cache else None
     return Cache(place, settings.cache_size) if place else None

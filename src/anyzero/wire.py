@@ -91,7 +91,7 @@ class Writer:
         return self.blob(text.encode("utf-8", "replace"))
 
     def texts(self, texts: Iterable[str]) -> Self:
-        """Their number, then each."""
+        """Writes their number, then each."""
         listed = list(texts)
         self.u32(len(listed))
         for text in listed:

@@ -22,7 +22,7 @@ _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEX
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _MOST_LINKS: Final = 40
 _LONGEST_PATH: Final = 4096
-"""Both are the kernel's own limits."""
+"""Both are limits of the kernel."""
 _UNMAPPED: Final = 65534
 
 
