@@ -174,7 +174,7 @@ class CommandList(Recorder[None]):
         True
         """
         check(_reset(self.handle), _reset)
-        # Queues that still run the old commands hold the old list of what those need.
+        # Queues that still run the old commands hold the old list of their objects.
         self.kept = []
         self.kept_bytes = 0
         self.calls_host = False

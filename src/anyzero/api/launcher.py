@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         """A kernel that is compiled for the arguments of its launches."""
 
         def __getitem__(self, sizes: Any) -> Callable[..., Any]:
-            """The launch for so many work-items."""
+            """The launch for that many work-items."""
 
         def on(self, context: Context) -> Kernel:
             """The kernel of a context."""

@@ -29,7 +29,7 @@ def mark_closed(thing: object) -> None:
     """Turn an object into a closed one.
 
     A closed object has no handle, so an open one costs no test where it is used, which is on the hottest paths. And it
-    is of another class: where a class says what happens to attributes that are not there, the others take longer.
+    is of another class: in a class with `__getattr__`, access to all other attributes would take longer.
     """
     kind: Any = type(thing)
     if "__getattr__" not in vars(kind):

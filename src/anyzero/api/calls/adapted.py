@@ -1,7 +1,7 @@
 """Functions of a foreign loader, which may be older than this package, as may the drivers behind it.
 
-A function that is not there is found out when it is called, so that importing this package needs none of them. What
-can be done with older functions is done with those (`_substitutes`); the rest is refused as a driver would refuse it.
+A missing function is detected when it is called, so that importing this package needs none of them. Functions that
+older ones can replace are replaced (`_substitutes`); the rest is refused as a driver would refuse it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The loaders that a program on this machine would find, probed in a separate process.
 
-Loading one into this process would be there to stay, and one that is broken might take the process along.
+A library loaded into this process could not be unloaded, and a broken one might crash the process.
 """
 
 from __future__ import annotations

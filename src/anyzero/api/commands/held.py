@@ -50,7 +50,7 @@ class Held:
         return len(self._entries)
 
     def add(self, kept: object, nbytes: int) -> None:
-        """Hold `kept`, of so many bytes, for a command that was given just now."""
+        """Hold `kept`, of `nbytes`, for a command that was given just now."""
         self._entries.append(kept)
         self.weight += nbytes + _EACH
 

@@ -29,7 +29,7 @@ _everyone: Final[WeakSet[BoundArguments]] = WeakSet()
 
 
 class GraphHandle(Resource):
-    """The driver's graph. Views of its binary hold it, and so does what runs it."""
+    """The driver's graph. Views of its binary hold it, and so do commands that run it."""
 
     __slots__ = ("called", "kept", "lifetime")
 
@@ -58,7 +58,7 @@ class BoundArguments:
         _everyone.add(self)
 
     def clear(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         self._values = []
 
     def begin_anew(self) -> None:

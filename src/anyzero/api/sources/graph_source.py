@@ -39,7 +39,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Serialized:
-    """The bytes of a graph as the driver takes them; `kept` is what must outlive a graph that uses them in place."""
+    """The bytes of a graph as the driver takes them; `kept` must outlive a graph that uses them in place."""
 
     __slots__ = ("data", "format", "kept")
 

@@ -113,7 +113,7 @@ def foreign(data: bytes) -> tuple[str, str] | None:
 
 
 def _constant(number: int, value: Any) -> bytes:
-    """The bytes of a specialization constant. The driver knows its size and reads so many of them."""
+    """The bytes of a specialization constant. The driver knows its size and reads that many."""
     if isinstance(value, np.generic):
         raw = value.tobytes()
     elif isinstance(value, bytes):
