@@ -1,7 +1,7 @@
 """Functions of numpy on buffers that make arrays or rearrange them; `anyzero.api` finds this module by its name.
 
-The others work as they do without these: reductions call the methods of buffers, and what needs the elements on the
-host gets those of host and shared memory, while device memory says that it has to be copied.
+The others work as they do without these: reductions call the methods of buffers, and functions that need the elements
+on the host get those of host and shared memory, while device memory raises an error that it has to be copied.
 """
 
 from __future__ import annotations
