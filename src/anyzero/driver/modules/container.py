@@ -45,7 +45,7 @@ class Container:
     kernel_uuid: bytes
     module_uuid: bytes
     function: bool = False
-    """A function whose address a program asks for, instead of a kernel."""
+    """A function whose address a program requests, instead of a kernel."""
 
 
 def encode(content: Container) -> bytes:

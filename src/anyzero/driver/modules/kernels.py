@@ -90,7 +90,7 @@ def create(plan: Plan, name: str, kind: int, *, soon: bool = False, group: Group
 
 
 def _function(plan: Plan, name: str, kind: int) -> int:
-    """The id of the function that a name stands for."""
+    """The id of the function with that name."""
     if kind == CodeKind.KERNEL and name in plan.module.kernels:
         return plan.module.kernels[name].function.id
     if kind == CodeKind.FUNCTION and name in plan.functions:
