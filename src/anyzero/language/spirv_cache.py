@@ -1,6 +1,6 @@
 """SPIR-V of Python kernels on disk, so that a process that finds it runs no front end.
 
-The key of an entry stands for everything that the SPIR-V is made from: the types, the file of the kernel with the
+The key of an entry covers everything that the SPIR-V is made from: the types, the file of the kernel with the
 place in it, the files of the functions it calls, the values of all names from outside, and the front end's own files.
 A kernel that may depend on something that has no such text, a list for example, has no key and no entry.
 """
