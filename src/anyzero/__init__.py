@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what is asked for, and no more: the driver imports this package at start-up and needs none of the API."""
+    """Loads the requested name and no more: the driver imports this package at start-up and needs none of the API."""
     value: Any
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version

@@ -1,4 +1,4 @@
-"""The folder of everything that is kept between runs: compiled kernels and models."""
+"""The folder of all data kept between runs: compiled kernels and models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["of"]
 
 
 def of(settings: Config, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """Its path; None where the environment names none."""
+    """The path of the folder; None where the environment names none."""
     if process.is_secure():
         return None  # the caller, who has fewer rights, may have chosen the variables and the home folder
     if settings.cache_dir:

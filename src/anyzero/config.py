@@ -25,7 +25,7 @@ LOG_LEVELS: Final = ("off", "error", "warning")
 """Values of ``ANYZERO_LOG``; the position is the engine's level."""
 
 CHECKS: Final = ("memory", "sync", "strict", "races", "init")
-"""What ``ANYZERO_CHECK`` may name."""
+"""Names in ``ANYZERO_CHECK``."""
 
 LOADERS: Final = ("ours", "system")
 """Values of ``ANYZERO_LOADER``, besides a path."""
@@ -34,7 +34,7 @@ LANES: Final = ("auto", "1", "4", "8", "16", "32")
 """Values of ``ANYZERO_LANES``."""
 
 STAGES: Final = ("both", "quick", "final")
-"""What ``ANYZERO_STAGES`` accepts."""
+"""Values of ``ANYZERO_STAGES``."""
 
 MAX_THREADS: Final = 1024
 MAX_SPIN_US: Final = 1_000_000
@@ -42,7 +42,7 @@ MAX_TIMEOUT: Final = 1_000_000
 MAX_SIZE: Final = (1 << 63) - 1
 """Sizes are numbers of 64 bits in the engine, and sums of two of them must be as well."""
 _DIGITS: Final = 20
-"""No accepted number has more; int() refuses thousands of digits with a message of its own."""
+"""No accepted number has more digits; int() refuses thousands of them with a message of its own."""
 
 _SHOWN: Final = 300
 """Characters of a value that a message repeats."""
@@ -69,7 +69,7 @@ def _cut(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeviceSelector:
-    """Which device to pick: by its place among all devices, or among those of one backend; perhaps one of its tiles."""
+    """The device to select: by its index among all devices, or among those of one backend; perhaps one of its tiles."""
 
     backend: str | None = None
     index: int = 0
@@ -123,7 +123,7 @@ def parse_size(text: str) -> int:
 
 
 def available_cpus() -> int:
-    """How many CPUs this process may run on."""
+    """The number of CPUs that this process may run on."""
     try:
         return len(os.sched_getaffinity(0))
     except (AttributeError, OSError):
@@ -178,14 +178,14 @@ def _lanes(text: str) -> int:
 
 
 def _cpu_name(text: str) -> str:
-    # It becomes part of LLVM's options, where other characters have a meaning.
+    # The name becomes part of LLVM's options, where other characters have a meaning.
     if re.fullmatch(r"[A-Za-z0-9._-]+", text) is None:
         raise ValueError("not the name of a processor")
     return text
 
 
 def _loader(text: str) -> str:
-    # A path has a slash, as for the linker, so that a misspelt word is no path.
+    # A path has a slash, as for the linker, so that a misspelt word is not taken for a path.
     return text if "/" in text else _one_of(LOADERS)(text)
 
 
@@ -506,7 +506,7 @@ def variables() -> Iterator[tuple[str, Variable]]:
 def read(environ: Mapping[str, str] | None = None, *, only: Container[str] | None = None) -> Config:
     """Read the environment (the process's own when none is given); raise :class:`ConfigError` for a bad value.
 
-    With `only`, the names of fields, the others keep their defaults whatever their variables hold. In a process with
+    With `only`, the names of fields, the others keep their defaults regardless of their variables. In a process with
     more rights than its caller, so do those that name paths.
 
     >>> read({"ANYZERO_LOADER": "system", "ANYZERO_THREADS": "many"}, only=["loader"]).loader

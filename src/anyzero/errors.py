@@ -137,13 +137,13 @@ class HandleInUse(Error):
 
 
 class UnsupportedFeature(Error):
-    """Not supported by the driver or device: a feature, a size, an alignment, an image format."""
+    """The driver or device does not support a feature, a size, an alignment or an image format."""
 
     remedy = "`anyzero docs coverage` lists what the driver implements, `anyzero info -v` the device's limits."
 
 
 class UnsupportedSize(UnsupportedFeature, MemoryError):
-    """Larger than the device supports: an allocation, a side of an image, a number of events."""
+    """A size is larger than the device supports: of an allocation, a side of an image, a number of events."""
 
     remedy = "Work in smaller parts; `anyzero info -v` shows the device's limits."
 
@@ -177,7 +177,7 @@ class DeviceNotFound(Error, LookupError):
 
 
 class PermissionDenied(Error, PermissionError):
-    """Not allowed for this user or process."""
+    """The operation is not allowed for this user or process."""
 
     remedy = "IPC handles work between processes of one user, or with their descriptor sent along (SCM_RIGHTS)."
 

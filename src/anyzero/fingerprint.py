@@ -1,4 +1,4 @@
-"""A short stand-in for the contents of source files: their names, sizes and times."""
+"""A fingerprint of source files: their names, sizes and times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATH: Final = attrgetter("path")
 
 def fingerprint(folder: str) -> str:
     """Changes whenever a Python file below the folder does. It also changes where files are copied or touched, so it
-    is for what is cheap to make again.
+    is for results that are cheap to make again.
 
     Reading the files would take ten times as long, and is part of the first launch of every process.
     """

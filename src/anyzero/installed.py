@@ -20,14 +20,14 @@ OLDEST_OPENVINO: Final = (2026, 4)
 
 
 def install(extra: str) -> str:
-    """The command that installs what an extra names: of the package, or of the checkout that it runs from."""
+    """The command that installs the packages of an extra: of the package, or of the checkout that it runs from."""
     here = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120 (pathlib takes long to load)
     checkout = os.path.exists(os.path.join(here, "pyproject.toml"))  # noqa: PTH110, PTH118
     return f"pip install '.[{extra}]' in {here}" if checkout else f"pip install 'anyzero[{extra}]'"
 
 
 INSTALL_OPENVINO: Final = "pip install 'anyzero[npu]'"
-"""As pages have it; errors say `install("npu")`, which knows a checkout."""
+"""The command as pages have it; errors say `install("npu")`, which knows a checkout."""
 
 _LIBRARY: Final = re.compile(r"libopenvino_c\.so(\.\d+)*")
 _RELEASE: Final = re.compile(r"openvino(?:_nightly)?-(\d+(?:\.\d+)*)[^/]*\.dist-info")
@@ -50,7 +50,7 @@ class OpenVINO:
 
     @property
     def shortcoming(self) -> str:
-        """Why it is not enough; empty where it is."""
+        """The reason why it is not enough; empty where it is."""
         if not self.library:
             return f"the package in {self.folder} has no C library (libs/libopenvino_c.so)"
         needed = ".".join(map(str, OLDEST_OPENVINO))
@@ -58,7 +58,7 @@ class OpenVINO:
 
 
 def openvino(path: Sequence[str] | None = None) -> OpenVINO | None:
-    """The OpenVINO that a program would import; None where there is none. `path` stands in for ``sys.path``."""
+    """The OpenVINO that a program would import; None where there is none. `path` replaces ``sys.path``."""
     for place in _places(_importing() if path is None else path):
         folder = os.path.join(place, "openvino")  # noqa: PTH118 (pathlib costs more than the look)
         try:
@@ -74,13 +74,13 @@ def openvino(path: Sequence[str] | None = None) -> OpenVINO | None:
 
 
 def _importing() -> Iterable[str]:
-    # One that is imported already is the one that counts, wherever it came from.
+    # A package that is imported already takes precedence, from any folder.
     loaded = getattr(sys.modules.get("openvino"), "__file__", None)
     return [os.path.dirname(os.path.dirname(loaded)), *sys.path] if loaded else sys.path  # noqa: PTH120
 
 
 def _places(path: Iterable[str]) -> Iterable[str]:
-    # An empty entry is the working folder, and what is found must be found again from another one.
+    # An empty entry is the working folder; the paths must stay valid in another one.
     return (os.path.abspath(each) for each in path)  # noqa: PTH100
 
 

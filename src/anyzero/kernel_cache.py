@@ -70,7 +70,7 @@ class Cache:
             return None
 
     def store(self, key: bytes, content: bytes) -> None:
-        """Keeps the content, if that is possible."""
+        """Stores the content, if possible."""
         data = _head(key, content) + content
         if len(data) > self.limit:
             return
@@ -86,7 +86,7 @@ class Cache:
 
     @property
     def trouble(self) -> str:
-        """Why the folder cannot be used; empty if it can be."""
+        """The reason why the folder cannot be used; empty if it can be."""
         try:
             TrustedFolder.open(self.folder, make=True).close()
         except OSError as error:
@@ -188,6 +188,6 @@ def folder(settings: Config, environ: Mapping[str, str] = os.environ) -> Path | 
 
 @lru_cache(maxsize=8)
 def of(settings: Config) -> Cache | None:
-    """The cache that the environment asks for, if any."""
+    """The cache that the environment selects, if any."""
     place = folder(settings) if settings.cache else None
     return Cache(place, settings.cache_size) if place else None

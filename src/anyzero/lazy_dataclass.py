@@ -37,7 +37,7 @@ else:
 
         def decorate(cls: type) -> type:
             if cls.__doc__ is None:
-                # Else it is made of the signature, which takes as long as everything else together.
+                # Otherwise the docstring is made of the signature, which takes as long as everything else together.
                 cls.__doc__ = cls.__name__
             made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
             methods = {} if "__init__" in vars(made) else {"__init__": _first_init(made, frozen)}

@@ -21,7 +21,7 @@ class WireError(ValueError):
 
 
 class Reader:
-    """Takes values off the front; every length is checked against what is left."""
+    """Takes values off the front; every length is checked against the number of bytes left."""
 
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
         self._data = memoryview(data).cast("B")
@@ -91,7 +91,7 @@ class Writer:
         return self.blob(text.encode("utf-8", "replace"))
 
     def texts(self, texts: Iterable[str]) -> Self:
-        """Their number, then each."""
+        """Writes their number, then each."""
         listed = list(texts)
         self.u32(len(listed))
         for text in listed:

@@ -43,7 +43,7 @@ class Allocator(Resource):
 
     @property
     def _context(self) -> Context:
-        """What it is a part of."""
+        """The context that this class is a base of."""
         return cast("Context", self)
 
     @property
@@ -285,7 +285,7 @@ class Allocator(Resource):
         normalized: bool = False,
         device: Device | None = None,
     ) -> Sampler:
-        """How kernels read images between pixels and outside of the image; see `Sampler`.
+        """A sampler for reads of images between pixels and outside of the image; see `Sampler`.
 
         >>> az.device().context().sampler(address="repeat", normalized=True).filter
         'nearest'

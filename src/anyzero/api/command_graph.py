@@ -133,7 +133,7 @@ class CommandGraph(Resource):
             if not self.closed:
                 self.end()
             return
-        # A capture that an exception cut short is not one to run, and its own failure would hide the exception.
+        # A capture that an exception interrupted must not run, and its own error would hide the exception.
         with contextlib.suppress(errors.Error):
             self.end()
         self.close()

@@ -41,7 +41,7 @@ class CommandList(Recorder[None]):
     """Commands in the order they were appended, to be submitted to a queue or an immediate list, many times.
 
     The end of a ``with`` block ends the recording; then the list can be submitted. `reset` begins a new one. One
-    thread at a time may record; any number of queues may run what is recorded.
+    thread at a time may record; any number of queues may run the recorded commands.
 
     >>> ctx = az.device().context()
     >>> x, y = ctx.to_device(np.arange(4)), ctx.zeros(4, int)
@@ -174,7 +174,7 @@ class CommandList(Recorder[None]):
         True
         """
         check(_reset(self.handle), _reset)
-        # Queues that still run the old commands hold the old list of what those need.
+        # Queues that still run the old commands hold the old list of their objects.
         self.kept = []
         self.kept_bytes = 0
         self.calls_host = False
@@ -201,6 +201,6 @@ class CommandList(Recorder[None]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A recording that an exception cut short is not one to run.
+        # A recording that an exception interrupted must not run.
         if kind is None and not self.closed:
             self.end()

@@ -1,4 +1,4 @@
-"""A context: where buffers, lists, queues and events of some devices live together."""
+"""A context: the owner of buffers, lists, queues and events of some devices."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class Context(Allocator):
     def _release(self, handle: int) -> None:
         self._event_pools, self.launches = {}, {}
         while self.failures:
-            # No wait has reported it.
+            # No wait has reported this error.
             error = self.failures.pop(0)
             sys.excepthook(type(error), error, error.__traceback__)
-        # The driver's context goes with the last memory that holds it.
+        # The driver's context is destroyed with the last memory that holds it.
         del self.lifetime
 
     @property

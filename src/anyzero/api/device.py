@@ -1,4 +1,4 @@
-"""A device or one of its tiles, and what it can do."""
+"""A device or one of its tiles, and its capabilities."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Device:
 
     @property
     def compute_units(self) -> int:
-        """How many work-groups run at a time: the sub-slices of a GPU; for the CPU, its threads."""
+        """Work-groups that run at a time: the sub-slices of a GPU; for the CPU, its threads."""
         p = self._properties
         return int(p.numSlices * p.numSubslicesPerSlice)
 
@@ -309,7 +309,7 @@ class Device:
         return compiler_of(self)
 
     def peer(self, other: Device) -> Peer:
-        """How this device may access the memory of another."""
+        """The access of this device to the memory of another."""
         found = ze.ze_device_p2p_properties_t()
         check(_get_peer(self.handle, other.handle, ctypes.byref(found)), _get_peer)
         return Peer(

@@ -1,4 +1,4 @@
-"""Drivers: where devices come from."""
+"""Drivers, and the devices of each."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["TIMESTAMPS", "Event", "Timestamps"]
 
 TIMESTAMPS: Final = np.dtype([(name, np.uint64) for name in ("start", "end", "context_start", "context_end")])
-"""What `query_timestamps` writes for each event."""
+"""The element type of the array that `query_timestamps` writes."""
 
 _create: Final = function("zeEventCreate")
 _synchronize: Final = hot("zeEventHostSynchronize")
@@ -39,7 +39,7 @@ _get_wait_scope: Final = function("zeEventGetWaitScope")
 
 
 class Timestamps(NamedTuple):
-    """When the command that signalled an event began and ended, in ticks of the device's timer."""
+    """Start and end of the command that signalled an event, in ticks of the device's timer."""
 
     start: int
     end: int
@@ -81,7 +81,7 @@ class Event(Completion, Resource):
         self.context = context
         self._pool = pool
         self.index = index
-        # The immediate list that got a command which uses much memory and signals this event.
+        # The immediate list with a command that uses much memory and signals this event.
         self.given_to: Callable[[], ImmediateCommandList | None] | None = None
         signal, wait = scope_of(signal_scope, "signal_scope"), scope_of(wait_scope, "wait_scope")
         desc = ze.ze_event_desc_t(index=index, signal=signal, wait=wait)
@@ -124,7 +124,7 @@ class Event(Completion, Resource):
     def _let_go(self) -> None:
         lst = self.given_to() if self.given_to else None
         self.given_to = None
-        # The signal may as well have come from elsewhere, so the list has to look for itself.
+        # The signal may have come from elsewhere, so the list has to query its commands.
         if lst is not None:
             lst.release_finished()
 
@@ -162,7 +162,7 @@ class Event(Completion, Resource):
 
     @property
     def timestamps(self) -> Timestamps:
-        """When its command ran; raises NotReady before that, and InvalidHandle for an event without timing.
+        """Start and end of its command; raises NotReady before that, and InvalidHandle for an event without timing.
 
         >>> ctx = az.device().context()
         >>> event = ctx.event(timing=True)

@@ -59,7 +59,7 @@ class EventPool(Resource):
         self.handle = self.lifetime.handle
 
     def _release(self, handle: int) -> None:
-        # The driver's pool goes with the last of its events.
+        # The driver's pool is destroyed with the last of its events.
         self._events = {}
         del self.lifetime
 

@@ -97,7 +97,7 @@ class Graph(Resource):
         given = serialize(source, weights, format, _compiler_version(called, device))
         flags = 0 if cache else npu.ZE_GRAPH_FLAG_DISABLE_CACHING
         flags |= npu.ZE_GRAPH_FLAG_INPUT_GRAPH_PERSISTENT if given.in_place else 0
-        # A blob has been configured already, and may be asked for nothing more.
+        # A blob is configured already, and accepts no further options.
         native = given.format == npu.ZE_GRAPH_FORMAT_NATIVE
         words = None if native and not options else build_flags(options, profiling=profiling)
         if profiling:
@@ -122,7 +122,7 @@ class Graph(Resource):
             print(self.build_log, file=sys.stderr)
 
     def _begin(self) -> None:
-        """What some drivers want done with a graph before it runs for the first time."""
+        """Initialize the graph, which some drivers require before its first run."""
         called = self.called
         found = npu.ze_graph_properties_2_t()
         check(called.GetProperties2(self.handle, ctypes.byref(found)), called.GetProperties2)
@@ -134,10 +134,10 @@ class Graph(Resource):
 
     def _release(self, handle: int) -> None:
         self.bound.clear()
-        # The driver's graph goes with the last view of its binary.
+        # The driver's graph is destroyed with the last view of its binary.
         del self.owner
 
-    # What it is
+    # Properties
 
     @property
     def inputs(self) -> tuple[GraphArgument, ...]:
@@ -193,7 +193,7 @@ class Graph(Resource):
         """Release memory that the driver keeps for the next run; that run takes a little longer."""
         check(self.called.Evict(self.handle), self.called.Evict)
 
-    # Its arguments
+    # Arguments
 
     def set(self, argument: int | str | GraphArgument, value: Buffer | Any) -> None:
         """Set the memory of an argument, a buffer or an array, for commands appended from now on."""
@@ -254,7 +254,7 @@ def _brief(argument: GraphArgument) -> str:
 
 
 def _refuse(result: int, called: Extension) -> None:
-    """Raise what a failed creation means, with the compiler's account of it."""
+    """Raise the error for a failed creation, with the compiler's log."""
     try:
         check(result, called.Create2)
     except errors.Error as error:
@@ -317,5 +317,5 @@ def supported_layers(
         text = text_of(called.QueryNetworkGetSupportedLayers, query, ctypes.c_size_t())
     finally:
         called.QueryNetworkDestroy(query)
-    # Names may hold anything but what separates them.
+    # Names may contain anything but their separator.
     return tuple(text.removeprefix("<").removesuffix(">").split("><")) if text else ()

@@ -20,7 +20,7 @@ __all__ = ["GraphArgument", "arguments_of"]
 Direction = Literal["input", "output"]
 Role = Literal["data", "state", "shape", "weights"]
 
-# Their name as OpenVINO says it, bits of one, and what numpy makes of the memory. Where numpy has no such numbers, it
+# OpenVINO's name of each type, bits of an element, and the numpy dtype of the memory. Where numpy lacks the type, it
 # sees whole bytes or words.
 _PRECISIONS: Final[dict[int, tuple[str, int, Any]]] = {
     npu.ZE_GRAPH_ARGUMENT_PRECISION_FP64: ("f64", 64, np.float64),
@@ -53,7 +53,7 @@ _LAYOUTS: Final = {
 }
 _DYNAMIC: Final = (1 << 64) - 1
 
-# How the compiler names the arguments that a model has not, but its inference.
+# Prefixes by which the compiler names arguments of the inference that are not arguments of the model.
 _STATE_IN: Final = "vpux_ie_read_value_"
 _STATE_OUT: Final = "vpux_ie_assign_"
 _SHAPE: Final = "vpux_ie_shape_"
@@ -115,7 +115,7 @@ def _argument(called: Extension, graph: int, index: int) -> GraphArgument:
     bounds = tuple(found.dims[: min(found.dims_count, len(found.dims))])
     shape: tuple[int | None, ...] = bounds
     if role == "data":
-        # The others are not of the model, so nothing more is known of them.
+        # Arguments of other roles are not of the model, and have no metadata.
         told = npu.ze_graph_argument_metadata_t()
         check(called.GraphGetArgumentMetadata(graph, index, ctypes.byref(told)), called.GraphGetArgumentMetadata)
         sides = told.shape[: min(told.shape_size, len(told.shape))]

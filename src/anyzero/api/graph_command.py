@@ -55,7 +55,7 @@ class GraphCommand:
         changes = ze.ze_mutable_commands_exp_desc_t(pNext=ctypes.addressof(change))
         check(_update(self._list.handle, ctypes.byref(changes)), _update)
         check(_end(self._list.handle), _end)
-        # In a new list: queues hold the old one for what they were given before.
+        # In a new list: queues hold the old one for the commands submitted before.
         kept = list(self._kept)
         kept[1 + place] = memory.allocation
         lst = self._list

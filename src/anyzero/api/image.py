@@ -100,7 +100,7 @@ class Image(Resource):
         levels = self.shape[0] if self.kind.endswith("array") else 0
         width = self.shape[-1]
         if self.kind == "buffer":
-            # The only sort whose width the specification counts in bytes.
+            # The only kind whose width the specification counts in bytes.
             pixel = self.format.pixel
             width *= pixel[0].itemsize * pixel[1] if pixel else 1
         return ze.ze_image_desc_t(

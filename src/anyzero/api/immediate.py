@@ -47,7 +47,7 @@ _destroy_event: Final = function("zeEventDestroy")
 _query_event: Final = hot("zeEventQueryStatus")
 
 _TICKETS: Final = 4
-"""So many are enough where a program holds the last two or three."""
+"""Number of tickets kept: enough where a program holds the last two or three."""
 
 
 class ImmediateCommandList(Recorder[Completion], Timeline):
@@ -100,9 +100,9 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         self.synchronous = mode == "synchronous"
         self.timing = timing
         self.held = Held()
-        # Events count, so they can be used again as they are, also while what they were used for is still to come.
+        # Events are counter-based, so they can be reused as they are, also while commands that use them are pending.
         self.spare: list[int] = []
-        # The latest ones; one without other references is used again, which saves making and ending it.
+        # The latest tickets; one without other references is reused, which saves its construction and destruction.
         self._tickets: deque[Ticket] = deque()
         self.reference = weakref.ref(self)
         self.handle = create(_create, context.handle, device.handle, ctypes.byref(desc))
@@ -164,8 +164,8 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         signal: Event | None,
         wait: Waits,
     ) -> Completion:
-        # This is `_append`, spelled out for the command that is appended most: passing a command on costs as much as
-        # the driver takes for it.
+        # This is `_append`, inlined for the most frequent command: passing a command on costs as much as the driver
+        # takes for it.
         values, kept, nbytes = enqueue.collect(given)
         held = self.held
         if signal is not None or wait is not None or self.synchronous or held.weight > HEAVY:
@@ -201,7 +201,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
                 check(result, command)
         finally:
             self.held.add(kept, nbytes)
-        # The command has no event of its own, but the next one's is signalled right after it.
+        # The command has no event of its own; the barrier's event is signalled right after it.
         return self.barrier()
 
     def _finish(self) -> None:
@@ -273,7 +273,7 @@ class ImmediateCommandList(Recorder[Completion], Timeline):
         return self._append(_replay, (graph.handle, None), signal, wait, (graph, graph.kept), graph.kept_bytes)
 
     def _look_for_capture(self) -> None:
-        """Where the list began to capture because it waited for a captured command, let the graph hold what it uses."""
+        """If the list captures because it waited for a captured command, let the graph hold the objects it uses."""
         found = ctypes.c_void_p()
         if isinstance(self.held, Captured) or _graph_of(self.handle, ctypes.byref(found)):
             return

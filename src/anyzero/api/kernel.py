@@ -93,11 +93,11 @@ class Kernel(Resource):
         try:
             found = self.ranges[sizes]
             if found.key is not sizes and type(sizes if type(sizes) is int else sum(sizes)) is not int:
-                # 64.0 finds what 64 has left, and is no number of work-items for that.
+                # 64.0 equals 64 and finds its entry, but is no number of work-items.
                 found = range_of(self, sizes)
         except (KeyError, TypeError):
             found = range_of(self, sizes)
-        # Without a call of __init__: every launch comes by here.
+        # Without a call of __init__: this is on the path of every launch.
         made: Launch = _new(Launch)
         made.kernel = self
         made.range = found
@@ -129,7 +129,7 @@ class Kernel(Resource):
             check(_cooperative(self.handle, ctypes.byref(found)), _cooperative)
         return found.value
 
-    # What is known of it
+    # Properties
 
     @property
     def types(self) -> tuple[str, ...] | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         """A kernel that is compiled for the arguments of its launches."""
 
         def __getitem__(self, sizes: Any) -> Callable[..., Any]:
-            """The launch for so many work-items."""
+            """The launch for that many work-items."""
 
         def on(self, context: Context) -> Kernel:
             """The kernel of a context."""
@@ -186,7 +186,7 @@ class Launcher(Appending[Appended]):
         return self._append(append, (), signal, wait, kept, nbytes)
 
     def _number(self, number: Buffer | None, count: int) -> tuple[int, object]:
-        """Where the number of launches is, and the memory that this is in."""
+        """The address of the number of launches, and the memory that holds it."""
         if number is not None:
             if number.nbytes < 4:
                 raise errors.InvalidArgument(f"the number of launches takes 4 bytes; the buffer has {number.nbytes}")

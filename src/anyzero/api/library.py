@@ -62,7 +62,7 @@ def _load(path: str) -> Library:
 
 
 def _where(path: str) -> str:
-    """Where a library lies that the linker found by its name."""
+    """The path of a library that the linker found by its name."""
     try:
         with Path("/proc/self/maps").open() as maps:
             return next((line.split(maxsplit=5)[5].strip() for line in maps if LOADER_NAME in line), path)
@@ -76,7 +76,7 @@ OURS: Final = _chosen == "ours"
 
 _library: Final = _load(str(LIBRARY_PATH) if OURS else LOADER_NAME if _chosen == "system" else _chosen)
 PLACE: Final = _where(_library.path) if _chosen == "system" else _library.path
-"""Where that library is: the driver itself, or a loader."""
+"""The path of that library: the driver itself, or a loader."""
 
 _any_driver: list[int] = []
 
@@ -117,11 +117,11 @@ _IN_PYTHON: Final = {
     "zeKernelSetCacheConfig(ZE_CACHE_CONFIG_FLAG_LARGE_SLM)": 'Kernel.set_cache_config("local")',
     "zeModuleDynamicLink": "az.link(module, other)",
 }
-"""How this package spells what the driver's texts name by the words of C."""
+"""Python spellings of the C names in the driver's messages."""
 
 
 def _detail() -> str:
-    """What the driver says about the last failure on this thread."""
+    """The driver's description of the last failure on this thread."""
     text = ctypes.c_char_p()
     if _any_driver:
         _last_error(_any_driver[0], ctypes.byref(text))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Module", "link"]
 
 _SHOWN: Final = 20
-"""So many names of kernels are listed where one is missing."""
+"""Number of kernel names that are listed where one is missing."""
 
 _create: Final = function("zeModuleCreate")
 _link: Final = function("zeModuleDynamicLink")
@@ -46,7 +46,7 @@ _get_properties: Final = function("zeModuleGetProperties")
 
 
 class _ModuleHandle(Resource):
-    """The driver's module. Buffers on its variables hold it, so that closing the module pulls nothing away."""
+    """The driver's module. Buffers on its variables hold it, so that closing the module does not free them."""
 
     __slots__ = ("lifetime",)
     _destroy = function("zeModuleDestroy")
@@ -95,7 +95,7 @@ class Module(Resource):
         self.lifetime = context.lifetime
         self.device = device
         self.inputs: ModuleInputs = described.inputs
-        """What it was made from; `Kernel.inputs` is the same."""
+        """The inputs that it was made from; `Kernel.inputs` is the same."""
         made, text = ctypes.c_void_p(), ctypes.c_void_p()
         result = _create(
             context.handle, device.handle, ctypes.byref(described.desc), ctypes.byref(made), ctypes.byref(text)
@@ -113,7 +113,7 @@ class Module(Resource):
 
     def _release(self, handle: int) -> None:
         self._kernels = {}
-        # The driver's module goes with the last buffer on one of its variables.
+        # The driver's module is destroyed with the last buffer on one of its variables.
         del self._owner
 
     # A mapping
@@ -151,7 +151,7 @@ class Module(Resource):
             raise errors.InvalidArgument(f"the module has no kernel called {name!r}; it has {known or 'none'}")
         return Kernel(self, name, residency=residency)
 
-    # What else is in it
+    # Other contents
 
     def globals(self, name: str, dtype: npt.DTypeLike = np.uint8, shape: Shape | None = None) -> Buffer:
         """A program-scope variable, as a buffer on its memory; of bytes by default."""
@@ -229,7 +229,7 @@ class Module(Resource):
 
 
 def _whole(query: Any, *given: int) -> bytes:
-    """Bytes that are handed out in two calls: first their number."""
+    """Bytes that are queried in two calls: first their number."""
     size = ctypes.c_size_t()
     check(query(*given, ctypes.byref(size), None), query)
     room = ctypes.create_string_buffer(max(size.value, 1))
@@ -251,7 +251,7 @@ def link(*modules: Module) -> str:
 
 def _conclude(result: int, called: Any, handle: ctypes.c_void_p) -> str:
     """The log behind a handle; raise the exception for a result other than 0, a BuildError with the log."""
-    # First, because the driver keeps the text of an error only until the next.
+    # First, because the driver keeps the text of an error only until the next call.
     try:
         check(result, called)
         failed: errors.Error | None = None

@@ -49,7 +49,7 @@ def enable_openvino() -> None:
 
 
 def _require_npu(driver: Library) -> None:
-    """Start the driver here, where its words for what is wrong can be passed on; OpenVINO would just show no device."""
+    """Start the driver here, where its error message can be passed on; OpenVINO would just show no device."""
     count = ctypes.c_uint32()
     wanted = ze.ze_init_driver_type_desc_t(flags=ze.ZE_INIT_DRIVER_TYPE_FLAG_NPU)
     result = driver.zeInitDrivers(ctypes.byref(count), None, ctypes.byref(wanted))

@@ -86,7 +86,7 @@ class ImageLimits:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """How one device may access another's memory.
+    """The access of one device to another's memory.
 
     >>> device = az.device()
     >>> device.peer(device).access

@@ -1,4 +1,4 @@
-"""Command queues: where recorded lists run."""
+"""Command queues, which run recorded lists."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class CommandQueue(Timeline):
         self.held = Held()
         # Fences that were waited for and have no other reference.
         self.spare: list[int] = []
-        # Fences that only the queue still holds, which has yet to signal them.
+        # Fences that only the queue still holds, not signalled yet.
         self.unfinished: deque[int] = deque()
         # A list without commands; submitted for the sake of its fence.
         self._empty: int | None = None
@@ -144,7 +144,7 @@ class CommandQueue(Timeline):
             if each.calls_host:
                 watch(self)
         if self.synchronous:
-            # Not in the driver, where Ctrl-C would not end the wait.
+            # The wait is not left to the driver, where Ctrl-C would not end it.
             self.synchronize()
             fence.idle = True
         return fence
@@ -153,7 +153,7 @@ class CommandQueue(Timeline):
         try:
             handle = self.spare.pop()
         except IndexError:
-            # They are signalled in this order.
+            # Fences are signalled in this order.
             if not self.unfinished or self._query_mark(self.unfinished[0]) == ZE_RESULT_NOT_READY:
                 return Fence(self)
             handle = self.unfinished.popleft()

@@ -14,7 +14,7 @@ __all__ = ["Resource", "mark_closed"]
 
 @cache
 def _closed(cls: type[Any]) -> type[Any]:
-    """The class of closed objects of a class: the same, but for missing what is gone with a ClosedError."""
+    """The class of closed objects of a class: the same, but access to released attributes raises a ClosedError."""
 
     def missing(self: object, name: str) -> Any:
         if name in cls._gone_when_closed:
@@ -29,7 +29,7 @@ def mark_closed(thing: object) -> None:
     """Turn an object into a closed one.
 
     A closed object has no handle, so an open one costs no test where it is used, which is on the hottest paths. And it
-    is of another class: where a class says what happens to attributes that are not there, the others take longer.
+    is of another class: in a class with `__getattr__`, access to all other attributes would take longer.
     """
     kind: Any = type(thing)
     if "__getattr__" not in vars(kind):
@@ -75,7 +75,7 @@ class Resource:
         self._release(handle)
 
     def _release(self, handle: int) -> None:
-        # Nothing to do about a failure here: the object is gone either way.
+        # A failure here has no remedy: the object is gone either way.
         cls = type(self)
         cls._destroy(handle)
 
@@ -83,7 +83,7 @@ class Resource:
         try:  # noqa: SIM105 (suppress() costs more than all the rest here)
             self.close()
         except Exception:
-            # At interpreter exit anything may be gone already, and the process is about to be.
+            # At interpreter exit, globals may already be gone, and the process is about to end.
             pass
 
     def __enter__(self) -> Self:

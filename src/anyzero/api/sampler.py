@@ -1,4 +1,4 @@
-"""Samplers: how kernels read images between pixels and outside of the image."""
+"""Samplers: modes of reading images between pixels and outside of the image."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _create: Final = function("zeSamplerCreate")
 
 
 class Sampler(Resource):
-    """How a kernel reads an image between pixels and outside of it; `Context.sampler` makes one.
+    """A mode of reading images between pixels and outside of them; `Context.sampler` makes one.
 
     `address` defines reads outside of the image: the last pixel (``"clamp"``), zeros (``"border"``), the image
     repeated (``"repeat"``) or mirrored (``"mirror"``), or undefined (``"none"``). `filter` defines reads between

@@ -55,7 +55,7 @@ def enable_sycl() -> None:
     _require_level_zero(os.environ.get(_SELECTOR, ""))
     _require_device()
     if os.environ.get(_SEARCH) and not other:
-        # Where it is set, the runtime looks for the loader there and nowhere else.
+        # If the variable is set, the runtime looks for the loader there and nowhere else.
         os.environ[_SEARCH] = str(loaders.FOLDER)
     platforms = [each for each in os.environ.get(_PLATFORMS, "").split(":") if each]
     if str(loaders.OPENCL) not in platforms:
@@ -77,8 +77,8 @@ def _require_level_zero(selector: str) -> None:
 
 
 def _require_device() -> None:
-    """Start the driver here, where its words for what is wrong can be passed on; the runtime would not repeat them."""
-    # Not as a `Library` of this package, which makes this interpreter the planner.
+    """Start the driver here, where its error message can be passed on; the runtime would not repeat it."""
+    # Not as a `Library` of this package, which would make this interpreter the planner.
     driver = ctypes.CDLL(str(loaders.DRIVER))
     count = ctypes.c_uint32()
     wanted = ze.ze_init_driver_type_desc_t(flags=ze.ZE_INIT_DRIVER_TYPE_FLAG_GPU)

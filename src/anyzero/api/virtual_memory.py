@@ -59,7 +59,7 @@ def page_size(context: Context, device: Device, nbytes: int = 1) -> int:
     0
     """
     found = ctypes.c_size_t()
-    # Room to be rounded up to whole pages.
+    # 63 bits leave room for rounding up to whole pages.
     size = size_within(nbytes, 63, "the size")
     check(_page_size(context.handle, device.handle, size, ctypes.byref(found)), _page_size)
     return found.value

@@ -1,4 +1,4 @@
-"""Whether the value of the operator that runs now is an operand of another one in the same expression.
+"""Whether the result of the running operator is an operand of another one in the same expression.
 
 `x * 2 + y` is one kernel, so `x * 2` must wait for `+ y`. A value that is bound to a name, returned or passed on must
 not wait: its operands may change. The bytecode after the running instruction says which of both it is. Where it says
@@ -34,7 +34,7 @@ _plans: Final[dict[int, tuple[CodeType, list[dis.Instruction], dict[int, int], d
 
 
 def goes_on(frame: FrameType | None) -> bool:
-    """Whether what the running instruction of a frame computes is consumed by an operator of ours."""
+    """Whether the result of a frame's running instruction is consumed by an operator of ours."""
     if frame is None or sys.implementation.name != "cpython":
         return False
     code = frame.f_code
@@ -140,7 +140,7 @@ def _known(frame: FrameType, code: list[dis.Instruction], at: int) -> bool:
 
 
 def _effect(each: dis.Instruction) -> tuple[int, int] | None:
-    """How many values an instruction pops and pushes; None for those that arguments of a call are not made with."""
+    """Numbers of values that an instruction pops and pushes; None for instructions that compute no call arguments."""
     name = each.opname
     if name == "LOAD_GLOBAL":
         return 0, 2 if _bit(each) else 1

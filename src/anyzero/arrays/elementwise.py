@@ -22,7 +22,7 @@ from anyzero.language.kernel import Kernel
 __all__ = ["Elementwise", "argument_names", "elementwise"]
 
 _OWN: Final = {"i", "n", "az", "math"}
-"""Names that mean something in every text."""
+"""Names with a meaning in every text."""
 
 
 class Elementwise:
@@ -44,7 +44,7 @@ class Elementwise:
         self.parameters: tuple[str, ...] = tuple(names.found)
         """The names of its arguments, in order."""
         self.outputs: tuple[str, ...] = tuple(names.assigned)
-        """Those that are written."""
+        """The names of the arguments that it writes."""
         self._names = names
         self._kernels: dict[Any, Kernel] = {}
         if not self.outputs:
@@ -172,7 +172,7 @@ class _Names(ast.NodeVisitor):
         self.assigned: dict[str, None] = {}
         self.indexed: set[str] = set()
         self.read: set[str] = set()
-        """Names whose value before the text counts."""
+        """Names whose value before the text is used."""
         self.loaded: set[str] = set()
         """Names that have a value before the first statement of the text."""
         self._certain: set[str] = set()

@@ -1,4 +1,4 @@
-"""What operators build: arrays, numbers, and operations on them, with the shapes and types of their results."""
+"""Expressions of operators: arrays, numbers, and operations on them, with the shapes and types of their results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Functions of numpy on buffers that make arrays or rearrange them; `anyzero.api` finds this module by its name.
 
-The others work as they do without these: reductions call the methods of buffers, and what needs the elements on the
-host gets those of host and shared memory, while device memory says that it has to be copied.
+The others work as they do without these: reductions call the methods of buffers, and functions that need the elements
+on the host get those of host and shared memory, while device memory raises an error that it has to be copied.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def called(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     plain = getattr(function, "_implementation", None)
     if plain is not None:
         return plain(*args, **options)
-    # One that is written in C, and has no way past this protocol.
+    # A function written in C has no implementation that bypasses this protocol.
     return function(*map(_on_host, args), **{name: _on_host(value) for name, value in options.items()})
 
 

@@ -62,7 +62,7 @@ class Flat:
             self.code.append((node.name, node.dtype.char, len(node.operands)))
 
     def _index(self, node: Array) -> int:
-        """The place among the arrays; one that is there already is passed once."""
+        """The index among the arrays; an array that is there already is passed once."""
         for index, each in enumerate(self.arrays):
             if each.buffer is node.buffer and each.strides == node.strides and each.shape == node.shape:
                 return index
@@ -70,11 +70,11 @@ class Flat:
         return len(self.arrays) - 1
 
     def key(self) -> Any:
-        """What a kernel depends on, beside the layout."""
+        """The cache key of a kernel, without the layout."""
         return tuple(self.code), tuple(each.dtype.char for each in self.arrays)
 
     def strides(self, shape: tuple[int, ...]) -> tuple[Strides, ...]:
-        """Of all arrays, spread to a shape."""
+        """The strides of all arrays, broadcast to a shape."""
         return tuple(spread(each.shape, each.strides, shape) for each in self.arrays)
 
 

@@ -1,4 +1,4 @@
-"""The elements of several arrays of one shape: axes, strides, and how a kernel's work-items find them."""
+"""The elements of several arrays of one shape: axes, strides, and the index computations of a kernel's work-items."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from anyzero import errors
 __all__ = ["Layout", "Strides", "broadcast", "dense", "extent", "spread"]
 
 Strides = tuple[int, ...]
-"""Elements from one to the next along each axis; 0 along an axis that is broadcast."""
+"""Strides in elements along each axis; 0 along an axis that is broadcast."""
 
 _AXES: Final = 3
-"""A grid has so many dimensions; further axes are taken out of the last."""
+"""Number of dimensions of a grid; further axes are taken out of the last."""
 
 
 def broadcast(shapes: Iterable[tuple[str, tuple[int, ...]]]) -> tuple[int, ...]:
-    """The shape that arrays have together, by numpy's rule.
+    """The broadcast shape of arrays, by numpy's rule.
 
     >>> from anyzero.arrays.layout import broadcast
     >>> broadcast([("x", (3, 1)), ("y", (4,))])
@@ -55,7 +55,7 @@ def dense(shape: tuple[int, ...]) -> Strides:
 
 
 def spread(shape: tuple[int, ...], strides: Strides, wanted: tuple[int, ...]) -> Strides:
-    """The strides of an array as part of a larger shape."""
+    """The strides of an array broadcast to a larger shape."""
     if shape == wanted:
         return strides
     missing = len(wanted) - len(shape)
@@ -70,7 +70,7 @@ def extent(shape: tuple[int, ...], strides: Strides) -> tuple[int, int]:
 
 
 class Layout:
-    """Axes that all arrays can walk together, merged where that makes fewer; the innermost first.
+    """Axes that all arrays can iterate together, merged where possible; the innermost first.
 
     Strides are arguments of the kernel, so one kernel serves all shapes; `code` says which of them are 0 or 1, which
     the kernel knows.

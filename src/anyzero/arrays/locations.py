@@ -1,4 +1,4 @@
-"""Places of extremes: each work-item of a group keeps a value with its index, and the group combines them."""
+"""Indices of extremes: each work-item of a group keeps a value with its index, and the group combines them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def located(name: str, node: Any, axis: int | None, *, keepdims: bool) -> Buffer
 
 
 def _of_all(name: str, values: Buffer, node: Any) -> Buffer:
-    """Among many elements: groups search blocks, and one group searches what they found."""
+    """Among many elements: groups search blocks, and one group searches their results."""
     n = values.size
     block = max(BLOCK, -(-n // GROUPS))
     groups = -(-n // block)
@@ -63,7 +63,7 @@ _ENDS: Final = {
     "blocks": ("found: az.ptr[{element}], ", "found[group] = bests[0]; out[group] = first + places[0]"),
     "last": ("index: az.ptr[az.i64], ", "out[0] = index[places[0]]"),
 }
-"""What a group does with the place: further parameters, and statements."""
+"""The end of each kind of search: further parameters, and the statements that store the index."""
 
 
 def _group_kernel(name: str, dtype: np.dtype[Any], end: str) -> Kernel:

@@ -1,4 +1,4 @@
-"""The operations of expressions: numpy's names, numpy's types, and what kernels write for them."""
+"""The operations of expressions: numpy's names, numpy's types, and their kernel source."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def resolved(name: str, operands: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
 
 
 def canonical(name: str) -> str:
-    """The name under which an operation is known here."""
+    """The canonical name of an operation."""
     return _SAME.get(name, name)
 
 
 def written(name: str, dtypes: tuple[np.dtype[Any], ...], operands: list[str]) -> tuple[str, str | None]:
-    """What a kernel writes for an operation on operands of these types, and which of `DEFINITIONS` that needs."""
+    """The kernel source of an operation on operands of these types, and the entry of `DEFINITIONS` that it needs."""
     dtype = dtypes[0]
     kind = dtype.kind
     a = operands[0]
@@ -172,7 +172,7 @@ def _function(name: str, kind: str, operands: list[str]) -> str:
 def _divided(operator: str, dtype: np.dtype[Any], a: str, b: str) -> str:
     if dtype.kind == "u":
         return f"({a} {operator} {b} if {b} != 0 else {a} * 0)"
-    # The quotient of the least integer and -1 has no place in its type, and a processor may trap.
+    # The quotient of the least integer and -1 does not fit its type, and a processor may trap.
     beside = f"0 - {a}" if operator == "//" else f"{a} * 0"
     return f"({a} * 0 if {b} == 0 else {beside} if {b} == -1 else {a} {operator} {b})"
 

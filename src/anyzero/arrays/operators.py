@@ -1,4 +1,4 @@
-"""What the operators and methods of buffers do; `anyzero.api` finds this module by its name."""
+"""Operators and methods of buffers; `anyzero.api` finds this module by its name."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def node_of(value: Any) -> Any:
 
 
 def _result(node: Any, values: tuple[Any, ...], depth: int) -> Buffer:
-    """The value of an operator, computed now unless it goes on into another operator of the same expression."""
+    """The value of an operator, computed now unless it is an operand of another operator in the same expression."""
     if goes_on(sys._getframe(depth + 1)):  # noqa: SLF001 (the documented way to a caller's frame)
         first = next(each for each in values if isinstance(each, Buffer))
         return Deferred(node, first)
@@ -55,7 +55,7 @@ def _result(node: Any, values: tuple[Any, ...], depth: int) -> Buffer:
 
 
 def binary(name: str, a: Any, b: Any) -> Any:
-    """`a + b` and its like."""
+    """`a + b` and similar."""
     first, second = node_of(a), node_of(b)
     if first is None or second is None:
         return NotImplemented
@@ -63,12 +63,12 @@ def binary(name: str, a: Any, b: Any) -> Any:
 
 
 def unary(name: str, a: Any) -> Any:
-    """`-a` and its like."""
+    """`-a` and similar."""
     return _result(expression.operation(name, (node_of(a),)), (a,), 2)
 
 
 def in_place(name: str, a: Buffer, b: Any) -> Any:
-    """`a += b` and its like: the same memory, so the result is of its type."""
+    """`a += b` and similar: the same memory, so the result is of its type."""
     second = node_of(b)
     if second is None:
         return NotImplemented
@@ -114,7 +114,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _store(node: Any, target: Buffer, what: str) -> None:
-    """Compute into memory that is there."""
+    """Compute into existing memory."""
     if isinstance(target, Deferred):
         target = target.value
     if not np.can_cast(node.dtype, target.dtype, "same_kind"):
@@ -204,7 +204,7 @@ def only(buffer: Buffer, what: str) -> Any:
 
 
 def reduced(name: str, buffer: Buffer, axis: Any, dtype: npt.DTypeLike | None, keepdims: bool) -> Buffer:
-    """`x.sum()` and its like."""
+    """`x.sum()` and similar."""
     return reductions.reduced(name, node_of(buffer), axis, dtype, keepdims=keepdims)
 
 

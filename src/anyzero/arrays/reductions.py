@@ -1,4 +1,4 @@
-"""Sums and extremes: groups reduce blocks of elements, and one group reduces what they found."""
+"""Sums and extremes: groups reduce blocks of elements, and one group reduces their results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUP: Final = 32
 One or two vectors hold that many elements, so that a block is read once, from its begin to its end. With 64, each of
 four vectors reads every fourth line of it: that takes up to twice as long."""
 BLOCK: Final = 1 << 12
-"""Elements of a block at least, which fit the first cache.
+"""Minimum number of elements of a block, which fit the first cache.
 
 It depends on the number of elements alone, so that sums are the same everywhere."""
 GROUPS: Final = 1 << 16

@@ -1,4 +1,4 @@
-"""`az.scan`: each element combined with all before it. Blocks are combined first, then walked with what came before."""
+"""`az.scan`: each element combined with all before it. Blocks are reduced first, then scanned from their prefixes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from anyzero.language.kernel import Kernel
 __all__ = ["scan", "sums_along"]
 
 BLOCK: Final = 1 << 10
-"""Elements that one work-item walks."""
+"""Elements that one work-item scans."""
 
 _kernels: Final[dict[Any, tuple[Kernel, Kernel]]] = {}
 
@@ -59,7 +59,7 @@ def scan(
 
 
 def sums_along(x: Buffer, axis: int, dtype: np.dtype[Any]) -> Buffer:
-    """The sums up to each element along an axis: a work-item walks each row."""
+    """The sums up to each element along an axis: a work-item scans each row."""
     array: Any = x  # of numpy's functions, whose types know no buffers
     rows: Buffer = np.moveaxis(array, axis, -1).copy()
     out: Any = x.context.buffer(rows.shape, dtype, device=x.device)

@@ -22,7 +22,7 @@ __all__ = ["argsort", "sort"]
 
 DIGITS: Final = 256
 PART: Final = 1 << 16
-"""Keys of a part at least: its counts are few beside them."""
+"""Minimum number of keys of a part, so that its counts are few in comparison."""
 PARTS: Final = 64
 
 _kernels: Final[dict[Any, Kernel]] = {}
@@ -116,7 +116,7 @@ def _kernel(name: str, text: str) -> Kernel:
 def _keys_kernel(dtype: np.dtype[Any], *, back: bool = False) -> Kernel:
     """Keys as unsigned integers of the same order, and back.
 
-    Negative floats are ordered backwards. NaNs of either sign are the greatest keys, whichever the direction.
+    Negative floats are ordered backwards. NaNs of either sign are the greatest keys in both directions.
     """
     bits = np.dtype(f"u{dtype.itemsize}")
     key = type_name(bits)

@@ -57,7 +57,7 @@ def type_name(dtype: np.dtype[Any]) -> str:
 
 
 def parsed(text: str, maker: str, mode: str) -> ast.AST:
-    """The syntax tree of what a user wrote, as statements ("exec") or one expression ("eval")."""
+    """The syntax tree of a user's text, as statements ("exec") or one expression ("eval")."""
     try:
         return ast.parse(text, mode=mode)
     except SyntaxError as error:
@@ -70,7 +70,7 @@ def parsed(text: str, maker: str, mode: str) -> ast.AST:
 
 
 def place(error: KernelError, text: str, maker: str, first: int, indent: int) -> KernelError:
-    """An error in generated text, told at its place in the user's own, which begins at a line and a column there."""
+    """An error in generated text, reported at its place in the user's own, which begins at a line and column there."""
     lines = text.splitlines()
     line = error.line - first
     if not 0 <= line < len(lines):
@@ -83,7 +83,7 @@ def place(error: KernelError, text: str, maker: str, first: int, indent: int) ->
 
 
 def place_within(error: KernelError, texts: tuple[str, ...], maker: str) -> KernelError:
-    """An error in a line with one of the user's expressions, told at its place there."""
+    """An error in a line with one of the user's expressions, reported at its place there."""
     for text in texts:
         at = error.text.find(text)
         if 0 <= at <= error.column:

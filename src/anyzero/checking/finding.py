@@ -27,7 +27,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Finding:
-    """A mistake: what happened, where, and how often."""
+    """A mistake: its kind, its place, and its count."""
 
     rule: Rule
     message: str
@@ -42,7 +42,7 @@ class Finding:
     call: str
     """The function of the API, for mistakes of the program."""
     caller: str
-    """Where the program called it."""
+    """The line of the program that called it."""
 
     @property
     def place(self) -> Frame | None:

@@ -14,7 +14,7 @@ __all__ = ["FORMATS", "as_json", "as_sarif", "as_text", "summary"]
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """One line."""
+    """The numbers of findings by kind, in one line."""
     if not findings:
         return "no mistakes found"
     kinds: dict[str, int] = {}
@@ -25,12 +25,12 @@ def summary(findings: Sequence[Finding]) -> str:
 
 
 def as_text(findings: Sequence[Finding]) -> str:
-    """All of them, for people."""
+    """All findings as text."""
     return "\n\n".join([*map(str, findings), summary(findings)]) + "\n"
 
 
 def as_json(findings: Sequence[Finding]) -> str:
-    """A list of objects."""
+    """All findings as a JSON list of objects."""
     return json.dumps([_object(each) for each in findings], indent=2) + "\n"
 
 
@@ -107,7 +107,7 @@ def _location(frame: Frame) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """From the working directory on, as code scanning wants it, where the file lies below."""
+    """The path relative to the working directory, as code scanning requires it, if the file lies below; else a URI."""
     path = Path(file)
     if not path.is_absolute():
         return path.as_posix()

@@ -81,7 +81,7 @@ class check:  # noqa: N801
             return
         if error is None:
             raise CheckError(self.findings)
-        # What went wrong in the block may follow from these.
+        # The error in the block may be a consequence of the findings.
         error.add_note(formats.as_text(self.findings).rstrip())
 
     @property

@@ -55,7 +55,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what is asked for: Dask looks into this package whenever it starts, and most programs need nothing here."""
+    """Loads the requested name: Dask looks into this package whenever it starts, and most programs need none of it."""
     if name == "__all__":
         return sorted(_HOMES)
     if name not in _HOMES:

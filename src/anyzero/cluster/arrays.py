@@ -21,13 +21,13 @@ Grid = Callable[[tuple[int, ...]], Any]
 
 
 def _meta(ndim: int, dtype: npt.DTypeLike) -> az.Buffer:
-    """By this Dask knows what chunks are."""
+    """An empty buffer, from which Dask knows the type of chunks."""
     return context().empty((0,) * ndim, dtype)
 
 
 @numel_lookup.register(az.Buffer)
 def _numel(x: az.Buffer, **options: Any) -> az.Buffer:
-    """How many elements a mean or a variance is of, as Dask counts them along axes."""
+    """The number of elements of a mean or a variance, as Dask counts them along axes."""
     axis, keepdims = options.get("axis"), options.get("keepdims", False)
     chosen = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     summed = {each % x.ndim for each in chosen}
@@ -85,7 +85,7 @@ def map(  # noqa: A001 (Dask's and Python's own word for it)
     the chunks of the arrays, and returns that of the result.
 
     With `depth`, chunks have so many more elements of their neighbours on each side (a halo, as stencils need it); the
-    output has the same shape, and its halo is cut off. At the edges of the array `boundary` says what is there:
+    output has the same shape, and its halo is cut off. At the edges of the array `boundary` defines the values there:
     ``"reflect"``, ``"periodic"``, ``"nearest"``, a number, or ``"none"`` for nothing.
 
     >>> @az.kernel
@@ -126,7 +126,7 @@ def _name(kernel: Any) -> str:
 
 
 class _Chunk:
-    """What a task does with its chunks."""
+    """The function of a task, called with its chunks."""
 
     def __init__(
         self, kernel: Any, numbers: tuple[tuple[int, Any], ...], dtype: np.dtype[Any], grid: Grid | None, group: Any
@@ -134,7 +134,7 @@ class _Chunk:
         self.kernel, self.numbers, self.dtype, self.grid, self.group = kernel, numbers, dtype, grid, group
 
     def token(self) -> Any:
-        """What Dask tells equal work by."""
+        """The identity by which Dask recognizes equal work."""
         from anyzero.cluster.kernels import digest_of
 
         return digest_of((self.kernel, self.numbers, str(self.dtype), self.group)), self.grid

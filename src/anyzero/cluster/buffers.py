@@ -1,4 +1,4 @@
-"""How buffers travel: as a header and bytes, or between workers of one machine as a handle to the memory itself."""
+"""Transfer of buffers: as a header and bytes, or between workers of one machine as a handle to the memory itself."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from anyzero.cluster.process_context import context
 __all__ = ["bytes_of", "packed", "reduced", "restored", "unpacked"]
 
 SMALLEST_SHARED: Final = 1 << 16
-"""Bytes from which on a handle is cheaper than the bytes: opening one takes about as long as copying so many twice."""
+"""Size in bytes from which on a handle is cheaper than a copy: opening one takes as long as two copies of that size."""
 
 
 def bytes_of(buffer: az.Buffer) -> int:
-    """What Dask counts for a buffer."""
+    """The size of a buffer, for Dask."""
     return buffer.nbytes
 
 
@@ -78,7 +78,7 @@ def reduced(buffer: az.Buffer) -> tuple[Any, ...]:
 
 
 def restored(header: dict[str, Any], *frames: Any) -> az.Buffer:
-    """What a pickle calls."""
+    """The function that a pickle calls to restore a buffer."""
     return unpacked(header, frames)
 
 

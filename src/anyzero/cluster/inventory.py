@@ -29,11 +29,11 @@ class ClusterDevice(NamedTuple):
     threads: int
     """Its compute units."""
     processors: tuple[int, ...]
-    """The processors that the worker keeps to."""
+    """The processors that the worker is pinned to."""
 
 
 def _described() -> tuple[Any, ...]:
-    """What a worker tells of its device."""
+    """The description of a worker's device."""
     device = az.device()
     told = (device.name, device.backend, str(device.uuid), device.memory_total, device.compute_units)
     return (socket.gethostname(), *told, tuple(sorted(os.sched_getaffinity(0))))

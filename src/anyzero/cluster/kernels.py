@@ -1,4 +1,4 @@
-"""How kernels and modules travel: as SPIR-V, with the source of kernels in Python. A worker makes each of them once."""
+"""Transfer of kernels and modules: SPIR-V, with the source of kernels in Python. A worker makes each of them once."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from anyzero.language.kernel import Kernel
 __all__ = ["digest_of", "reduced_function", "reduced_kernel", "reduced_module", "reduced_module_kernel"]
 
 _MOST: Final = 256
-"""So many kernels and modules of others a process keeps."""
+"""Number of received kernels and modules that a process caches."""
 _lock: Final = threading.RLock()  # a kernel that is restored restores the functions that it calls
 _sent: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 _received: OrderedDict[bytes, Any] = OrderedDict()
 
 
 def _kept(key: bytes, make: Callable[[], Any]) -> Any:
-    """What was made of the same bytes before, or is made now."""
+    """The cached object for a key, or a new one."""
     with _lock:
         found = _received.get(key)
         if found is None:
@@ -43,7 +43,7 @@ def _kept(key: bytes, make: Callable[[], Any]) -> Any:
 
 
 def digest_of(value: Any) -> bytes:
-    """What identifies a kernel in every process."""
+    """The identity of a kernel, the same in every process."""
     return hashlib.sha256(pickle.dumps(value)).digest()
 
 
@@ -58,7 +58,7 @@ def _definition(function: Kernel | Function) -> bytes:
 
 
 def _function(definition: bytes) -> Any:
-    """The plain function, whose source the front end finds where it looks for any other's."""
+    """The plain function, whose source is registered where the front end looks for that of any function."""
     function, file, first, lines = cloudpickle.loads(definition)
     if linecache.getlines(file)[first - 1 : first - 1 + len(lines)] != lines:
         file = f"{file} of the sender, {hashlib.sha256(definition).hexdigest()[:12]}"
@@ -100,7 +100,7 @@ def _kernel(definition: bytes, group: Any, contract: bool, spirv: bytes | None) 
 
 
 def reduced_function(function: Function) -> tuple[Any, ...]:
-    """The same of a function that kernels call."""
+    """The same for a function that kernels call."""
     return _restored_function, (_definition(function),)
 
 
@@ -113,7 +113,7 @@ def _restored_function(definition: bytes) -> Function:
 
 
 def reduced_module(module: az.Module) -> tuple[Any, ...]:
-    """A module for pickle: what it was made from."""
+    """A module for pickle: its inputs."""
     return _module, (tuple(module.inputs),)
 
 

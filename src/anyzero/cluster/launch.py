@@ -1,4 +1,4 @@
-"""One launch, cut over the devices of a cluster by how fast they are."""
+"""One launch, split over the devices of a cluster by their speeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from anyzero.cluster.process_context import context
 __all__ = ["START", "parts", "run", "speeds"]
 
 _ATTEMPTS: Final = 4
-"""How often a part is sent again after its worker has died."""
+"""Number of attempts to run a part whose workers die."""
 _NEWEST: Final = 0.5
 """The weight of the newest measurement of a worker."""
 
@@ -38,7 +38,7 @@ class _Start:
 
 START: Final = _Start()
 speeds: dict[tuple[bytes, str], float] = {}
-"""Rows in a second, by the kernel and the worker, as earlier runs have measured them."""
+"""Rows per second, by kernel and worker, as measured in earlier runs."""
 _lock: Final = threading.Lock()
 _launched: set[bytes] = set()
 """Kernels that this process has launched; the first launch of one includes its compilation."""
@@ -114,10 +114,10 @@ def run(
 
     def send(worker: str | None, low: int, high: int, attempt: int) -> None:
         given = [_piece(each, at, cut, rows, low, high) for at, each in enumerate(values)]
-        # Not by the scheduler, which would hold the arrays; the caller has them if a worker takes them with it.
+        # Not through the scheduler, which would hold the arrays; the caller has them if a worker dies with its copy.
         try:
             held = caller.scatter(given, workers=None if worker is None else [worker], hash=False, direct=True)
-        except (OSError, ValueError):  # it died since it was listed
+        except (OSError, ValueError):  # the worker died since it was listed
             if worker is None:
                 raise
             worker = None
@@ -194,7 +194,7 @@ def _piece(value: Any, at: int, cut: set[int], rows: int, low: int, high: int) -
 
 
 def _weights(key: bytes, known: Sequence[Any]) -> list[float]:
-    """Measured speeds; where some are missing, what the others have for each thread."""
+    """Measured speeds; for workers without one, the others' speed per thread."""
     with _lock:
         found = {each.worker: speeds.get((key, each.worker)) for each in known}
     measured = [(each, speed) for each in known if (speed := found[each.worker])]
@@ -211,7 +211,7 @@ def _learn(key: bytes, worker: str, speed: float) -> None:
 def _part(
     kernel: Any, key: bytes, sizes: tuple[int, ...], given: Sequence[Any], written: Sequence[int], group: Any
 ) -> tuple[list[npt.NDArray[Any]], float, str, bool]:
-    """A worker's part: the outputs, the seconds of the launch, who it was, and whether the kernel was there already."""
+    """A worker's part: the outputs, the seconds of the launch, the worker, and whether the kernel was there already."""
     from distributed import get_worker
 
     here = context()

@@ -23,7 +23,7 @@ class LocalZeroCluster(SpecCluster):
 
     Memory limits are those of the device: values beyond `device_memory_limit` go to the host, and beyond Dask's share
     of `memory_limit` to `local_directory`. `security` is Dask's, with TLS. The dashboard has any free port, or
-    `dashboard_address` (``":8787"``); None is none. What else is given goes to the workers (`distributed.Worker`).
+    `dashboard_address` (``":8787"``); None is none. Further options go to the workers (`distributed.Worker`).
 
     >>> from distributed import Client
     >>> with az.cluster.LocalZeroCluster(topology="cpu:tiles=2") as cluster, Client(cluster) as client:

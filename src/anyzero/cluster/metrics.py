@@ -1,4 +1,4 @@
-"""What served models have done in this worker, on the Prometheus endpoint that Dask serves."""
+"""Statistics of the models served in this worker, on the Prometheus endpoint that Dask serves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _lock: Final = threading.Lock()
 
 @dataclass
 class Window:
-    """The last latencies of a model, and how much it has done."""
+    """The last latencies of a model, and its totals."""
 
     requests: int = 0
     batches: int = 0
@@ -30,7 +30,7 @@ class Window:
     times: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
 
     def add(self, latencies: Sequence[float]) -> None:
-        """One batch."""
+        """Add one batch."""
         self.requests += len(latencies)
         self.batches += 1
         self.latencies.extend(latencies)
@@ -48,7 +48,7 @@ class Window:
         return float(np.quantile(values, part)) if values else 0.0
 
     def throughput(self) -> float:
-        """Requests in a second, over the last minute or since the first of the window."""
+        """Requests per second, over the last minute or since the first of the window."""
         now = time.monotonic()
         recent = [(at, count) for at, count in list(self.times) if now - at <= _SECONDS]
         if not recent:
@@ -73,7 +73,7 @@ def _register() -> None:
 
 
 class _Collector:
-    """Prometheus asks it for the values of the moment."""
+    """Called by Prometheus for the current values."""
 
     def describe(self) -> list[Any]:
         return []

@@ -1,4 +1,4 @@
-"""Workers of the same user on the same machine: who they are, and what is on its way to one of them.
+"""Workers of the same user on the same machine: their addresses, and memory in transit to one of them.
 
 A worker writes a file into a folder that only its user can open, with its address and the handle of a page of memory.
 Another worker that can open that page may send it memory as handles: the two share a kernel, a user and the view of
@@ -34,7 +34,7 @@ _known: dict[tuple[str, int], bool] = {}
 
 @dataclass
 class Delivery:
-    """Values on their way to a worker of this machine, and the memory that has to live until it has them."""
+    """Values in transit to a worker of this machine, and the memory that has to live until it has them."""
 
     address: str
     kept: list[Any] = field(default_factory=list)
@@ -47,7 +47,7 @@ def delivery() -> Delivery | None:
 
 @contextlib.contextmanager
 def deliver_to(address: str | None) -> Iterator[None]:
-    """What is packed inside goes to the worker with this address."""
+    """Objects that are packed inside go to the worker with this address."""
     if address is None or not is_neighbour(address):
         yield
         return
@@ -59,7 +59,7 @@ def deliver_to(address: str | None) -> Iterator[None]:
 
 
 def folder() -> Path | None:
-    """The folder of this user's workers, in the memory of the machine; None where it cannot be trusted."""
+    """The folder of this user's workers, in a file system in memory; None where it cannot be trusted."""
     path = Path(f"/dev/shm/anyzero-cluster-{os.getuid()}")
     try:
         path.mkdir(mode=0o700, exist_ok=True)
@@ -71,7 +71,7 @@ def folder() -> Path | None:
 
 
 def announce(address: str) -> az.Buffer | None:
-    """Let neighbours know this worker; the memory that is returned has to live as long as it."""
+    """Announce this worker to its neighbours; the returned memory has to live as long as the worker."""
     place = folder()
     if place is None:
         return None
@@ -94,7 +94,7 @@ def announce(address: str) -> az.Buffer | None:
 
 
 def withdraw(address: str) -> None:
-    """Forget this worker."""
+    """Withdraw the announcement of this worker."""
     place = folder()
     if place is not None:
         _file(place, address).unlink(missing_ok=True)
@@ -130,7 +130,7 @@ def _file(place: Path, address: str) -> Path:
 
 
 def _sweep(place: Path) -> None:
-    """Remove what workers left that were killed."""
+    """Remove the files of workers that were killed."""
     for path in place.iterdir():
         try:
             pid = json.loads(path.read_text())["pid"]

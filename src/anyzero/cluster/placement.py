@@ -1,4 +1,4 @@
-"""Which worker gets which device: one for each device or tile, on its own processors, with its memory as the limit."""
+"""Placement of workers: one for each device or tile, on its own processors, with the device's memory as the limit."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Seat:
     """The place of one worker: a device or a tile of this machine."""
 
     selector: str
-    """As in ANYZERO_DEVICE."""
+    """The device, as in ANYZERO_DEVICE."""
     name: str
     backend: str
     memory: int
     threads: int
     processors: tuple[int, ...]
-    """The processors that the worker keeps to."""
+    """The processors that the worker is pinned to."""
 
     @property
     def resources(self) -> dict[str, float]:
-        """What the scheduler is told, for ``resources=`` of tasks."""
+        """The worker's resources for the scheduler, for ``resources=`` of tasks."""
         return {"device": 1, self.backend: 1, "device-memory": self.memory}
 
 
@@ -129,7 +129,7 @@ def _processors(devices: Sequence[dict[str, Any]]) -> list[tuple[int, ...]]:
 
 
 def _near(device: Mapping[str, Any], everything: Sequence[int]) -> tuple[int, ...]:
-    """The processors of the same NUMA node, as the kernel tells."""
+    """The processors of the same NUMA node, as the kernel reports them."""
     try:
         text = Path("/sys/bus/pci/devices", device["pci_address"], "local_cpulist").read_text()
         spans = [part.partition("-") for part in text.strip().split(",")]
@@ -183,7 +183,7 @@ def _engine(seat: Seat, limit: int) -> dict[str, str]:
     if seat.backend != "cpu":
         return {}
     made = {
-        # The worker sees fewer processors than this process; its devices are to have as many threads as here.
+        # The worker sees fewer processors than this process; its devices shall have as many threads as here.
         "ANYZERO_THREADS": len(os.sched_getaffinity(0)),
         # Dask counts the memory of the process: freed memory that the driver keeps would pause the worker.
         "ANYZERO_KEPT_MEMORY": min(limit // KEPT_SHARE, 256 << 20),

@@ -12,7 +12,7 @@ __all__ = ["context"]
 
 _lock: Final = threading.Lock()
 _made: dict[int, az.Context] = {}
-"""By the number of the process: a forked child makes its own."""
+"""Contexts by process id: a forked child makes its own."""
 
 
 def context() -> az.Context:

@@ -1,4 +1,4 @@
-"""What Dask is told about buffers and kernels: their sizes, and how they travel."""
+"""Registration of buffers and kernels with Dask: their sizes and serialization."""
 
 from __future__ import annotations
 

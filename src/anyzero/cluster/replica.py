@@ -26,7 +26,7 @@ Inputs = dict[Any, npt.NDArray[Any]]
 
 
 class ServedModel:
-    """What a replica is made from: OpenVINO's IR with its weights, or a function."""
+    """The model of a replica: OpenVINO's IR with its weights, or a function."""
 
     def __init__(self, name: str, parts: tuple[bytes, ...], config: dict[str, Any]) -> None:
         self.name = name
@@ -44,7 +44,7 @@ class ServedModel:
 
 
 def served(model: Any, *, batch: int, config: dict[str, Any]) -> tuple[ServedModel, int]:
-    """A model that can be sent, and how many samples one run of it takes."""
+    """A model that can be sent, and the number of samples that one run takes."""
     if callable(model) and not hasattr(model, "get_ops"):
         name = getattr(model, "__name__", type(model).__name__)
         return ServedModel(name, (cloudpickle.dumps(model),), config), batch
@@ -110,7 +110,7 @@ def _filled(array: npt.NDArray[Any], rows: int) -> npt.NDArray[Any]:
 
 
 def infer(model: ServedModel, inputs: Inputs, lengths: Sequence[int], waited: Sequence[float]) -> list[Any]:
-    """Run one batch: the results of each request, of which the first axis has so many rows as `lengths` tells.
+    """Run one batch: the results of each request; `lengths` are the rows of each along the first axis.
 
     `waited` is how long each request has waited before it was sent, for the latencies that the worker reports.
     """

@@ -1,4 +1,4 @@
-"""Inference as a service of a cluster: replicas, batches of what arrives together, and a queue with an end."""
+"""Inference as a service of a cluster: replicas, batches of concurrent requests, and a bounded queue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from anyzero.cluster.replica import ServedModel, infer, served
 __all__ = ["Overloaded", "Service", "Statistics", "serve"]
 
 _LOST: Final = (CancelledError, KilledWorker, OSError)
-"""What Dask raises when a worker is gone and with it the data of a task."""
+"""The exceptions of Dask for a worker that is gone, and with it the data of a task."""
 
 
 class Overloaded(az.Unavailable):
@@ -31,7 +31,7 @@ class Overloaded(az.Unavailable):
 
 
 class Statistics(NamedTuple):
-    """What a service has done, as its caller sees it."""
+    """Statistics of a service, as its caller sees it."""
 
     requests: int
     batches: int
@@ -42,7 +42,7 @@ class Statistics(NamedTuple):
     """Seconds from a request to its result, the median of the last ones."""
     p99: float
     throughput: float
-    """Requests in a second."""
+    """Requests per second."""
 
 
 @dataclass(eq=False)
@@ -123,7 +123,7 @@ class Service:
             return sorted(self._busy)
 
     def statistics(self) -> Statistics:
-        """What it has done so far; the workers' Prometheus endpoints have the same for each replica."""
+        """The statistics so far; the workers' Prometheus endpoints have the same for each replica."""
         with self._changed:
             window = self._window
             return Statistics(
@@ -156,7 +156,7 @@ class Service:
             self._send(worker, requests, self.retries)
 
     def _free(self) -> str | None:
-        """The replica with the least to do; None while all have enough."""
+        """The replica with the fewest batches in flight; None while all are busy."""
         worker = min(self._busy, key=self._busy.__getitem__, default=None)
         return worker if worker is not None and self._busy[worker] < self._in_flight else None
 
@@ -222,7 +222,7 @@ class Service:
                 each.result.set_result(values)
 
     def _again(self, worker: str, requests: list[_Request], attempts: int) -> None:
-        """A replica has died with a batch: the model goes to those that are left, and the batch to one of them."""
+        """A replica has died with a batch: the model goes to the remaining workers, and the batch to one of them."""
         try:
             self._client.wait_for_workers(1, timeout=60)
             alive = _replicas(self._client, self.model)

@@ -1,4 +1,4 @@
-"""Where a worker keeps values: on its device, then on the host, then on disk."""
+"""Storage of a worker's values: on its device, then on the host, then on disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["DeviceHostDisk", "OnHost", "SpillError", "device_bytes"]
 
 
 LARGE: Final = 1 << 20
-"""Bytes of a value that is worth a look at the memory of the process."""
+"""Size in bytes of a value after which the memory of the process is checked."""
 
 
 def process_memory() -> int:
@@ -29,7 +29,7 @@ def process_memory() -> int:
 
 
 class SpillError(az.OutOfHostMemory):
-    """A worker cannot take one more value: its memory is full, and the disk for spilled values takes no more."""
+    """A worker cannot store one more value: its memory is full, and the disk for spilled values takes no more."""
 
 
 def device_bytes(value: Any, depth: int = 4) -> int:
@@ -187,11 +187,11 @@ class DeviceHostDisk(MutableMapping[Any, Any]):
         while len(self.host.fast) > 1 and process_memory() > self.process_limit and self.host.evict() != -1:
             pass
 
-    # What Dask's memory monitor uses
+    # Interface of Dask's memory monitor
 
     @property
     def fast(self) -> int:
-        """How many values are in memory."""
+        """The number of values in memory."""
         return len(self.device) + len(self.host.fast)
 
     def evict(self) -> int:
@@ -217,7 +217,7 @@ class DeviceHostDisk(MutableMapping[Any, Any]):
 
     @property
     def cumulative_metrics(self) -> Any:
-        """What Dask's Prometheus endpoint counts of reads and writes."""
+        """Counters of reads and writes, for Dask's Prometheus endpoint."""
         return self.host.cumulative_metrics
 
     @property

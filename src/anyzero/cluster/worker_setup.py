@@ -1,4 +1,4 @@
-"""What a worker does when it starts: keep to its processors, load the package, and tell its neighbours."""
+"""Start of a worker: pin it to its processors, load the package, and announce it to its neighbours."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class WorkerSetup(WorkerPlugin):
         self._closing: asyncio.Task[Any] | None = None
 
     def setup(self, worker: Any) -> None:
-        """Dask calls it in the worker."""
+        """Called by Dask in the worker."""
         if self.processors:
             _keep_to(self.processors)
         register()
-        import_module("anyzero.cluster.arrays")  # by which Dask's array functions know buffers
+        import_module("anyzero.cluster.arrays")  # registers buffers with Dask's array functions
         context()
         self._worker = worker
         with contextlib.suppress(ValueError):  # a worker that does not listen has no address, and nothing to tell
@@ -55,7 +55,7 @@ class WorkerSetup(WorkerPlugin):
         worker.handlers["get_data"] = get_data
 
     def teardown(self, worker: Any) -> None:
-        """Dask calls it when the worker ends."""
+        """Called by Dask when the worker ends."""
         with contextlib.suppress(ValueError):
             neighbours.withdraw(worker.address)
         self._page = None
@@ -67,7 +67,7 @@ class WorkerSetup(WorkerPlugin):
 
 
 def _keep_to(processors: Sequence[int]) -> None:
-    """All threads of this process, of which a worker has some before it loads a plugin."""
+    """Pin all threads of this process: a worker has several before it loads a plugin."""
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):  # a thread that has ended
             os.sched_setaffinity(int(task.name), processors)

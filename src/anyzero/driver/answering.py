@@ -18,12 +18,12 @@ _releases: list[Callable[[Sequence[int]], None]] = []
 
 
 def on_release(release: Callable[[Sequence[int]], None]) -> None:
-    """Has `release` called with the ids of the plans whose modules are gone, which every request begins with."""
+    """Registers `release`, which is called with the ids of released plans that every request begins with."""
     _releases.append(release)
 
 
 class Refusal(Exception):  # noqa: N818 (an answer, not a mishap)
-    """A reply with a status other than success, and a text that says why."""
+    """A reply with a status other than success, and a text with the reason."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)

@@ -18,7 +18,7 @@ __all__ = ["report"]
 
 
 def report(spirv: str) -> None:
-    """Print what works, as JSON; `spirv` is the path of a module to try the compiler with."""
+    """Print the results as JSON; `spirv` is the path of a module to try the compiler with."""
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "python": _python,
         "compiler": lambda: _compiler(Path(spirv)),

@@ -33,7 +33,7 @@ their next question sooner.
 _TURN: Final = 0.001
 """Seconds after which a question gets the interpreter from a thread that imports."""
 _YOUNG: Final = 100_000
-"""New objects between two searches for unreachable ones."""
+"""New objects between two garbage collections."""
 _NICE: Final = 5
 _LINGER: Final = 10.0
 """Seconds without a question after which a process for the second stage ends: LLVM takes much memory."""
@@ -43,8 +43,8 @@ _PATHS: Final = ("ANYZERO_CACHE_DIR", "ANYZERO_DUMP")
 def serve(line: int) -> NoReturn:
     """Answers questions until the program is gone."""
     _settle()
-    # What a kernel is compiled from are many objects that live as long as that takes; looking through them again and
-    # again takes a tenth of the time.
+    # A kernel is compiled from many objects that live until it is done; repeated garbage collections of them take a
+    # tenth of the time.
     gc.set_threshold(_YOUNG)
     sys.setswitchinterval(_TURN)
     with contextlib.suppress(EOFError, OSError):
@@ -54,12 +54,12 @@ def serve(line: int) -> NoReturn:
             _describe(line, number)
             _attend(line)
         elif function == "improve":
-            # Whoever is to have better code has some to run meanwhile, and may need all processors for that.
+            # A program that requests better code has some to run meanwhile, and may need all processors for that.
             os.nice(_NICE)
             _attend(line, (number, function, request), linger=_LINGER)
         else:
             _attend(line, (number, function, request))
-    # At once, whatever is being compiled: the program is gone, and a shell may wait for our standard error to close.
+    # At once, also during a compilation: the program is gone, and a shell may wait for our standard error to close.
     os._exit(0)
 
 
@@ -116,7 +116,7 @@ def _attend(line: int, first: tuple[int, str, bytes] | None = None, linger: floa
 
 
 def _load_modules() -> None:
-    """Imports what a program needs to build modules and to find their kernels in the cache."""
+    """Imports the modules that a program needs to build modules and to find their kernels in the cache."""
     with contextlib.suppress(Exception):  # reported when a request needs it
         from anyzero.driver.modules import answers, provenance, requests  # noqa: F401
 
@@ -129,7 +129,7 @@ def _load_compiler() -> None:
 
 
 def _warm_up() -> None:
-    """Spares the first kernel what LLVM sets up once, half of the time that it would take."""
+    """Initializes LLVM ahead of the first kernel, which saves half of that kernel's time."""
     with contextlib.suppress(Exception):
         from anyzero.driver.modules import kernels
 

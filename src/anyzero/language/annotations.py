@@ -163,7 +163,7 @@ private: Final = _Maker(
 )
 
 if TYPE_CHECKING:
-    # For checkers a number of the language is anything: their rules of arithmetic are not C's.
+    # Type checkers treat a number of the language as Any: their rules of arithmetic are not C's.
     from typing import Annotated
     from typing import Annotated as array
     from typing import Annotated as image
@@ -174,7 +174,7 @@ if TYPE_CHECKING:
     const = Annotated[T, "const"]
 
     class _Any:
-        """A value of the language: whatever is done with it gives another."""
+        """A value of the language: every operation on it gives another."""
 
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...

@@ -1,4 +1,4 @@
-"""The error of a kernel that cannot be compiled: the line, a caret, and what is allowed."""
+"""The error of a kernel that cannot be compiled: the line, a caret, and the allowed forms."""
 
 from __future__ import annotations
 

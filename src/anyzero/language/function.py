@@ -24,7 +24,7 @@ class Function:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.source = Source(function)
         self.plain: dict[Any, Callable[..., Any]] = {}
-        """What the simulator runs, by the types of the parameters."""
+        """Functions that the simulator runs, by the types of the parameters."""
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.__module__ = function.__module__

@@ -226,7 +226,7 @@ class Kernel:
         found.enqueue.declare(special.declared)
         return found
 
-    # What it becomes
+    # Compiled forms
 
     def _only(self, what: str) -> Specialization:
         if self.plain is None:
@@ -259,7 +259,7 @@ class Kernel:
 
 
 def _are_integers(sizes: Any) -> bool:
-    """Not so for 64.0, which is equal to 64 and would find its launch."""
+    """Whether all sizes are integers; 64.0 is not, although it equals 64 and would find its launch."""
     return all(hasattr(each, "__index__") for each in (sizes if isinstance(sizes, tuple) else (sizes,)))
 
 

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["Launch"]
 
 _LAUNCHES: Final = 512
-"""So many are remembered in a context."""
+"""Number of launches that are cached in a context."""
 
 
 class Launch:
-    """A kernel with the sizes of a launch. Contexts hold what it becomes there, so that nothing keeps them alive."""
+    """A kernel with the sizes of a launch. Contexts cache the launches made of it, so it keeps no context alive."""
 
     __slots__ = ("_at", "_sizes", "kernel")
 
     def __init__(self, kernel: Kernel, sizes: Any) -> None:
         self.kernel = kernel
         self._sizes = sizes
-        # The argument whose context is taken; -1, the last, is as good as any where there is no such parameter.
+        # The argument whose context is used; -1, the last, is as good as any where there is no such parameter.
         self._at = -1
         plain = kernel.plain
         if plain is not None and not plain.expands:
@@ -90,7 +90,7 @@ class Launch:
 
 
 def _forget(context: Context) -> None:
-    """Let go of launches, of which every size has one; kernels stay."""
+    """Remove cached launches, one for each size; kernels stay."""
     for key in [key for key, value in context.launches.items() if isinstance(value, ApiLaunch)]:
         del context.launches[key]
 

@@ -150,7 +150,7 @@ def converted(value: Any, of: Any) -> Any:
     if of.kind in "iu" and isinstance(number, float | np.floating):
         if not math.isfinite(number):
             return Number(of, of.low)
-        # Out of range, C leaves it open; the processor's answer is as good as any.
+        # Undefined in C where it is out of range; the processor's result is as good as any.
         number = min(max(int(number), of.low), of.high)
     elif of.kind == "f" and isinstance(number, int) and number.bit_length() > 53:
         # numpy would round twice.

@@ -54,7 +54,7 @@ def _gcd(a: Any, b: Any) -> Any:
 
 
 def _standard(function: Any) -> Any:
-    """A function of Python's own as kernels compute it."""
+    """A function of Python's own, with the results that kernels compute."""
     return _CALLS.get(function) or STANDARD.get(function, function)
 
 
@@ -84,7 +84,7 @@ def plain_function(source: Source, checked: tree.Function) -> Callable[..., Any]
 
 
 def _outside(source: Source) -> dict[str, Any]:
-    """The names that the function finds outside: its own, but for those that compute in other types there."""
+    """The outer names of the function: its own, except for those that compute in other types there."""
     function = source.function
     space = {**_NAMES, **function.__globals__}
     for name in function.__code__.co_freevars:

@@ -18,7 +18,7 @@ _TAKES: Final = {"f": "floats", "i": "integers", "n": "numbers", "b": "bools", "
 
 
 def _called(builtin: Builtin) -> str:
-    """As a kernel writes it."""
+    """The builtin as a kernel writes it."""
     signature = builtin.signature
     if isinstance(builtin, atomics.Atomic):
         values = ["x", "y"][: len(signature.parameters)]

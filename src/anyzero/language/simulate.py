@@ -51,7 +51,7 @@ class Simulation:
             wait: Any = None,
             **named: Any,
         ) -> None:
-            """Run all work-items now, whatever `on`, `signal` and `wait` say; pointers are numpy arrays or buffers."""
+            """Run all work-items now, ignoring `on`, `signal` and `wait`; pointers are numpy arrays or buffers."""
             given = self._kernel.positional(args, named) if named else args
             self._run(grid, given, group, sub_group)
 
@@ -86,7 +86,7 @@ class Simulation:
             end()
 
     def _group(self, grid: tuple[int, ...], group: Any) -> tuple[int, int, int]:
-        """The size of a group: as asked for, as the kernel says, or one that divides the grid."""
+        """The size of a group: as requested, as the kernel says, or one that divides the grid."""
         wanted = group if group is not None else self._kernel.group
         if wanted is None:
             first = next(size for size in range(min(64, grid[0]) or 1, 0, -1) if grid[0] % size == 0)
@@ -232,7 +232,7 @@ class _Group:
             raise
 
     def give_way(self, item: _Item) -> None:
-        """Let the others run until this one's turn comes again."""
+        """Let the other work-items run until it is this one's turn again."""
         if not self._together:
             item.met, item.waits_for = ([item.value], 0), None
             return
@@ -278,7 +278,7 @@ class _Group:
                 thread.join()
 
     def _let_meet(self) -> None:
-        """Let those go on whose group or sub-group is complete."""
+        """Resume the work-items whose group or sub-group is complete."""
         waiting = [item for item in self.items if item.waits_for is not None]
         met = False
         for members in self._meetings(waiting):

@@ -45,7 +45,7 @@ class ImageValue:
             self._texels[place] = parts[: self._texels.shape[-1]] if self._texels.ndim > self._ndim else parts[0]
 
     def sample(self, sampler: Sampler, *coordinates: Any) -> Any:
-        """As OpenCL defines it; a kernel on the device may round the weights of a linear filter differently."""
+        """A read as OpenCL defines it; a kernel on the device may round the weights of a linear filter differently."""
         extents = self._texels.shape[: self._ndim]
         linear = sampler.filter == "linear" and self._of.element.kind == "f"
         axes = [

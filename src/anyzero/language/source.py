@@ -21,7 +21,7 @@ MISSING: Final = object()
 
 
 class Source:
-    """The text of a function and what its free names stand for."""
+    """The text of a function, and the values of its free names."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         if not isinstance(function, types.FunctionType):
@@ -53,7 +53,7 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
-        """Parsed when it is first asked for: a kernel from the cache needs none."""
+        """Parsed on first use: a kernel from the cache needs none."""
         lines, first = inspect.getblock(self.lines[self.first - 1 :]), self.first
         # Behind an `if`, an indented definition is one statement of its own, with its columns as they are.
         indented = lines[0][:1].isspace()
@@ -72,7 +72,7 @@ class Source:
         length = at.end_col_offset - at.col_offset if at.end_lineno == at.lineno else len(text) - at.col_offset
         if isinstance(at, ast.FunctionDef):
             length = len(text) - at.col_offset
-        # Python counts bytes.
+        # Python counts columns in bytes.
         column = len(text.encode()[: at.col_offset].decode(errors="replace"))
         return self._refusal(
             reason, file=self.file, line=at.lineno, column=column, function=self.name, text=text, length=length
@@ -82,7 +82,7 @@ class Source:
         raise self.error(node, reason)
 
     def value(self, name: str) -> Any:
-        """What a name outside of the function stands for; MISSING where it stands for nothing."""
+        """The value of a name outside of the function; MISSING where it has none."""
         code = self.function.__code__
         if name in code.co_freevars and self.function.__closure__:
             try:
@@ -92,9 +92,9 @@ class Source:
         return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
 
     def evaluated(self, annotation: Any) -> Any:
-        """The value of an annotation, which may be a text; whatever its evaluation raises."""
+        """The value of an annotation, which may be a text; raises any exception of its evaluation."""
         space = {name: self.value(name) for name in self.function.__code__.co_freevars}
-        # With `from __future__ import annotations`, one that is written as a text is a text of a text.
+        # With `from __future__ import annotations`, an annotation written as a string is a string within a string.
         for _ in range(2):
             if isinstance(annotation, str):
                 annotation = eval(annotation, self.function.__globals__, space)

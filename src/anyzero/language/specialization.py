@@ -18,7 +18,7 @@ __all__ = ["Specialization"]
 
 
 class Specialization:
-    """A kernel with a type for each parameter. It is compiled when it is first asked for."""
+    """A kernel with a type for each parameter. It is compiled on first use."""
 
     def __init__(self, kernel: Kernel, types: dict[str, Any]) -> None:
         self.kernel = kernel
@@ -39,7 +39,7 @@ class Specialization:
 
     @property
     def synchronizes(self) -> bool:
-        """Whether work-items of a group meet somewhere."""
+        """Whether there is a barrier for the work-items of a group."""
         return self._checked[1].synchronizes
 
     @cached_property

@@ -1,6 +1,6 @@
 """SPIR-V of Python kernels on disk, so that a process that finds it runs no front end.
 
-The key of an entry stands for everything that the SPIR-V is made from: the types, the file of the kernel with the
+The key of an entry covers everything that the SPIR-V is made from: the types, the file of the kernel with the
 place in it, the files of the functions it calls, the values of all names from outside, and the front end's own files.
 A kernel that may depend on something that has no such text, a list for example, has no key and no entry.
 """
@@ -34,16 +34,16 @@ __all__ = ["key", "load", "store"]
 
 _FORMAT: Final = "anyzero SPIR-V 1"
 _STABLE: Final = frozenset({"anyzero", "math", "numpy", "builtins"})
-"""Modules whose contents are those of their version."""
+"""Modules whose contents are determined by their version."""
 _DEEPEST: Final = 4
-"""Attributes of attributes that are looked at."""
+"""The depth of attribute access that is followed."""
 
 _WORDS: Final = {**dict.fromkeys(b"!\"#$%&'()*+,-/:;<=>?@[\\]^`{|}~", " "), ord("."): " . "}
 """Leaves the names and dots of a text. A regular expression takes most of a millisecond to compile in a new process."""
 
 
 class _Unknown(Exception):  # noqa: N818 (an answer: there is no key)
-    """A value that no text stands for."""
+    """A value that has no text to identify it."""
 
 
 def load(key: bytes) -> bytes | None:
@@ -64,7 +64,7 @@ def _store() -> Cache | None:
 
 
 def key(special: Specialization) -> bytes | None:
-    """Stands for everything that the SPIR-V depends on; None where something of that has no text."""
+    """The cache key: everything that the SPIR-V depends on; None where a part of that has no text."""
     kernel = special.kernel
     described = _Description()
     try:
@@ -85,7 +85,7 @@ def _front_end() -> str:
 
 
 class _Description:
-    """A text that two kernels share only if they are the same."""
+    """A text that is equal for two kernels only if they are the same."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -116,7 +116,7 @@ class _Description:
         before, self._attributes = self._attributes, attributes
         for name in names:
             value = source.value(name)
-            # A variable of the function hides what is outside, but for annotations, which only name types.
+            # A local variable of the function hides outer names, except for annotations, which only name types.
             if name in function.__code__.co_varnames and not isinstance(value, Type):
                 continue
             if value is not MISSING and value is not function:
@@ -189,7 +189,7 @@ def _named(source: Source) -> tuple[list[str], frozenset[str]]:
     code = source.function.__code__
     last = max(end for each in _codes(code) for _, end, _, _ in each.co_positions() if end is not None)
     lines = (line.partition("#")[0] for line in source.lines[source.first - 1 : last])
-    # Without texts of several lines, which may be about anything.
+    # Strings of several lines are left out: they may contain any words.
     text = "\n".join("".join(lines).split('"""')[::2])
     words = text.translate(_WORDS).split()
     attributes = frozenset(word for before, word in pairwise(words) if before == ".")

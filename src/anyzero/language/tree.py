@@ -55,7 +55,7 @@ class Expression(Record):
 
 
 class Constant(Expression):
-    """A number; of a weak type where nothing gave it another yet."""
+    """A number; of a weak type until another type is given to it."""
 
     value: Any
 
@@ -123,7 +123,7 @@ class Named(Expression):
 
 
 class Shared(Expression):
-    """A value that is computed once and stands in several places, as in `a < b < c`."""
+    """A value that is computed once and used in several places, as in `a < b < c`."""
 
     value: Expression
 
@@ -215,7 +215,7 @@ class SetComponent(Statement):
 
 
 class Run(Statement):
-    """An expression for its effect."""
+    """An expression that is evaluated for its effect."""
 
     value: Expression
 

@@ -56,7 +56,7 @@ __all__ = [
 
 
 class Refusal(Exception):  # noqa: N818 (an answer to the checker, which makes a KernelError with the line of it)
-    """The reason why an expression is not allowed, and what is allowed; a caller that knows the place adds it."""
+    """The reason why an expression is not allowed, and the allowed forms; a caller that knows the place adds it."""
 
 
 class Type(Value):
@@ -103,7 +103,7 @@ class Scalar(Type):
         return (1 << self.bits - (self.kind == "i")) - 1
 
     def __call__(self, value: Any = 0) -> Any:
-        """The value converted to this type, as C converts: what the simulator computes with."""
+        """The value converted to this type as in C, for the simulator."""
         from anyzero.language.numbers import converted
 
         return converted(value, self)
@@ -121,7 +121,7 @@ SCALARS: Final = (BOOL, *INTEGERS, *FLOATS)
 
 
 class Vector(Type):
-    """2, 3, 4, 8 or 16 numbers; those with three take the room of four, as in OpenCL C."""
+    """2, 3, 4, 8 or 16 numbers; those with three take the space of four, as in OpenCL C."""
 
     element: Scalar
     count: int
@@ -146,7 +146,7 @@ class Vector(Type):
 
 
 class Pointer(Type):
-    """Where elements lie one after another: in global, local or private memory."""
+    """A pointer to consecutive elements in global, local or private memory."""
 
     element: Scalar | Vector
     space: str = "global"
@@ -224,7 +224,7 @@ class SamplerValue(Value):
 
 
 class Sampler(Type):
-    """How an image is read between its texels."""
+    """A sampler, which defines reads of an image between its texels."""
 
     name: str = "sampler"
 
@@ -243,7 +243,7 @@ class Sampler(Type):
 
 
 class Tuple(Type):
-    """Several values."""
+    """A tuple of several values."""
 
     parts: tuple[Any, ...]
 
@@ -313,7 +313,7 @@ def _scalar(t: Type) -> Scalar:
 
 
 def promoted(t: Scalar) -> Scalar:
-    """What arithmetic makes of a type: bools and integers of fewer than 32 bits count as i32, as in C."""
+    """The type after integer promotion: bools and integers of fewer than 32 bits count as i32, as in C."""
     return I32 if t.kind in "biu" and t.bits < 32 else t
 
 
@@ -369,7 +369,7 @@ def _common_vector(a: Type, b: Type) -> Vector:
 
 
 def defaulted(t: Any, value: Any = None) -> Any:
-    """The type of a literal that nothing else gives one."""
+    """The default type of a literal."""
     if t is WEAK_FLOAT:
         return F32
     if t is WEAK_INT:
@@ -389,7 +389,7 @@ def require_fit(value: Any, t: Scalar) -> None:
 
 
 def assignable(value: Type, target: Type) -> bool:
-    """Whether a value goes to a place of another type by itself: numbers do, but a float to an integer."""
+    """Whether a value converts implicitly to another type: numbers do, except a float to an integer."""
     if value == target:
         return True
     if isinstance(value, Scalar) and isinstance(target, Scalar):

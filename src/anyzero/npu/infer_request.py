@@ -225,7 +225,7 @@ class InferRequest:
         return [] if self._pipeline is None or not self._pipeline.begun else info_of(self._pipeline.layers())
 
     def get_profiling_info(self) -> list[ProfilingInfo]:
-        """As `profiling_info`."""
+        """The same as `profiling_info`."""
         return self.profiling_info
 
     # Execution
@@ -235,7 +235,7 @@ class InferRequest:
             if self._running:
                 if self._concluded is not None or self._pipeline is None or not self._pipeline.done:
                     raise RequestBusy("the request has not finished its last inference")
-                # It is done, although no thread has waited for it.
+                # The inference is done, although no thread has waited for it.
                 self._conclude()
             self._running = True
             self._failure = None

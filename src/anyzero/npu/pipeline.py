@@ -111,11 +111,11 @@ class IntegratedPipeline(Pipeline):
 
     @property
     def last_queue(self) -> az.CommandQueue:
-        """As Pipeline says."""
+        """Implements `Pipeline`."""
         return self.queues.compute
 
     def record(self) -> None:
-        """As Pipeline says."""
+        """Implements `Pipeline`."""
         context = self.executor.context
         if not self.lists:
             self.lists = [context.command_list(mutable=True) for _ in range(self.batch)]
@@ -152,7 +152,7 @@ class IntegratedPipeline(Pipeline):
                 command.set(index, each.item(item))
 
     def submit(self, item: int) -> None:
-        """As Pipeline says."""
+        """Implements `Pipeline`."""
         if self.by_events:
             self.events[item].reset()
             self.queues.compute.submit(self.lists[item])
@@ -163,13 +163,13 @@ class IntegratedPipeline(Pipeline):
         self.queues.compute.submit(self.lists[item], fence=fence)
 
     def pull(self, timeout: float | None = None) -> None:
-        """As Pipeline says."""
+        """Implements `Pipeline`."""
         for each in self.events or self.fences:
             each.wait(timeout)
 
     @property
     def done(self) -> bool:
-        """As Pipeline says."""
+        """Implements `Pipeline`."""
         return all(each.done for each in self.events or self.fences)
 
 
@@ -188,11 +188,11 @@ class DiscretePipeline(Pipeline):
 
     @property
     def last_queue(self) -> az.CommandQueue:
-        """As Pipeline says."""
+        """Implements `Pipeline`."""
         return self.queues.readback
 
     def record(self) -> None:
-        """As Pipeline says."""
+        """Implements `Pipeline`."""
         if not self.stages:
             self._allocate()
         for item, (upload, execute, readback) in enumerate(self.stages):
@@ -239,7 +239,7 @@ class DiscretePipeline(Pipeline):
             self.events.append((uploaded, executed))
 
     def submit(self, item: int) -> None:
-        """As Pipeline says."""
+        """Implements `Pipeline`."""
         upload, execute, readback = self.stages[item]
         fence = self.fences[item]
         if self.begun:

@@ -63,7 +63,7 @@ def candidates() -> Iterator[tuple[str, ...]]:
 
 
 def choose() -> Clang:
-    """The first of them that can; raise Unavailable where there is none."""
+    """The first command that can write SPIR-V; raise Unavailable where there is none."""
     tried = []
     for command in candidates():
         found, trouble = _examine(command)
@@ -102,7 +102,7 @@ def _zig() -> str | None:
 
 
 def _examine(command: tuple[str, ...]) -> tuple[Clang | None, str]:
-    """The clang, or why it will not do."""
+    """The clang, or the reason why it cannot be used."""
     told = _told(command, "--version")
     version = _VERSION.search(told)
     if version is None:

@@ -1,4 +1,4 @@
-"""OpenCL C into SPIR-V: clang is run once for each source, and what it made is kept on disk."""
+"""OpenCL C into SPIR-V: clang is run once for each source, and its output is kept on disk."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ __all__ = ["Compiled", "compile_file", "compile_text"]
 _STANDARD: Final = "-cl-std=CL3.0"
 _OPTIMIZED: Final = "-O2"
 _FEATURES: Final = ("-D__opencl_c_work_group_collective_functions=1",)
-"""Those that older clangs do not define for SPIR-V by themselves, although they have the functions."""
+"""Feature macros that older clangs do not define for SPIR-V by themselves, although they have the functions."""
 _UNOPTIMIZED: Final = ("-O1", "-Xclang", "-disable-llvm-passes")
 _EXTENSIONS: Final = (
     *("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_min_max", "SPV_INTEL_subgroups"),
     *("SPV_KHR_expect_assume", "SPV_KHR_no_integer_wrap_decoration"),
 )
 _NEWER_EXTENSIONS: Final = ("SPV_KHR_bit_instructions", "SPV_KHR_subgroup_rotate", "SPV_KHR_uniform_group_instructions")
-"""What clang's own target knows beside those."""
+"""Further extensions that clang's own target supports."""
 _INCLUDE: Final = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 # Older translators do not know this instruction. It guards against undefined values, and there are none.
 _FREEZE: Final = re.compile(r"= freeze (i\d+) ([^\s,]+)")
 _MOST: Final = 1 << 28
 _ENTRIES: Final = 4096
-"""Bytes and results that are kept."""
+"""Limits of the cache, in bytes and in results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def compile_text(text: str, options: Sequence[str] = (), clang: Clang | None = N
 
 
 def _compile(text: str, options: tuple[str, ...], name: str, given: Clang | None = None) -> Compiled:
-    """`name` is what clang reads and what its diagnostics say: a path, or ``-`` for the text alone."""
+    """`name` is the input of clang and the name in its diagnostics: a path, or ``-`` for the text alone."""
     settings = config.read(only=["cache", "cache_dir"])
     # Included files are part of the source, and only clang knows where to find them.
     clang = choose() if given is None and _INCLUDE.search(text) else given
@@ -94,7 +94,7 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compi
             _run(clang, [*front, "-fno-slp-vectorize"], name, text)
             said = _translate(clang, bitcode, to)
         if said is not None:
-            # Nor do they know everything else that the optimiser writes.
+            # They do not know everything else that the optimiser writes, either.
             _run(clang, [*front, *_UNOPTIMIZED], name, text)
             said = _translate(clang, bitcode, to)
         if said is not None:
@@ -118,7 +118,7 @@ def _listed(extensions: Sequence[str]) -> str:
 
 
 def _run(clang: Clang, arguments: Sequence[str], name: str, text: str) -> tuple[bytes, str]:
-    """Run clang on the source and return what it wrote and said; raise BuildError with that where it failed."""
+    """Run clang on the source and return its output and its messages; raise BuildError with those where it failed."""
     command = [*clang.command, *arguments, name]
     source = text.encode(errors="surrogateescape") if name == "-" else b""
     found = subprocess.run(command, input=source, capture_output=True, check=False)
@@ -133,7 +133,7 @@ def _run(clang: Clang, arguments: Sequence[str], name: str, text: str) -> tuple[
 
 
 def _translate(clang: Clang, bitcode: Path, to: Path) -> str | None:
-    """None, or what the translator says where it fails."""
+    """None, or the translator's messages where it fails."""
     command = [str(clang.translator), "--spirv-max-version=1.4", f"--spirv-ext={_listed(_EXTENSIONS)}"]
     found = _translated(command, bitcode, to)
     if found is not None and "freeze" in found:
@@ -147,7 +147,7 @@ def _translate(clang: Clang, bitcode: Path, to: Path) -> str | None:
 
 
 def _translated(command: list[str], bitcode: Path, to: Path) -> str | None:
-    """None, or what the translator says where it fails."""
+    """None, or the translator's messages where it fails."""
     found = subprocess.run([*command, str(bitcode), "-o", str(to)], capture_output=True, check=False)
     said = (found.stderr + found.stdout).decode(errors="replace").rstrip()
     return None if not found.returncode and to.exists() else said or "the translator failed without a message"
@@ -193,7 +193,7 @@ def _store(folder: Path | None, key: str, made: Compiled) -> None:
 
 
 def _make_room(place: TrustedFolder) -> None:
-    """Remove what was not used for the longest time, half of it, once there is too much."""
+    """Remove the least recently used half of the entries, once there are too many."""
     entries = [(each.stat(follow_symlinks=False), each.name) for each in place.entries()]
     if len(entries) <= _ENTRIES and sum(found.st_size for found, _ in entries) <= _MOST:
         return

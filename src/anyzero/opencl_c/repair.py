@@ -11,7 +11,7 @@ from anyzero.spirv.numbers import Op
 __all__ = ["repaired"]
 
 _HEAD: Final = 5
-"""Words in front of the first instruction."""
+"""Words before the first instruction."""
 
 
 def repaired(spirv: bytes) -> bytes:
@@ -31,7 +31,7 @@ def repaired(spirv: bytes) -> bytes:
 
 
 def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Place and size of each; what is damaged comes as one."""
+    """Index and size of each instruction; damaged words come as one."""
     at = _HEAD
     while at < len(words):
         size = words[at] >> 16 or len(words) - at

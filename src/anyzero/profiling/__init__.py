@@ -1,4 +1,4 @@
-"""Profiles of kernels: where they spend their time, by source line, and what limits them.
+"""Profiles of kernels: their time by source line, and the limit of each.
 
 `anyzero profile -- PROGRAM` and `with anyzero.profile() as profile:` are the ways in.
 """

@@ -1,7 +1,7 @@
-"""Instructions of x86-64 machine code: where each begins, and its kind.
+"""Instructions of x86-64 machine code: the offset and the kind of each.
 
-No disassembler: lengths, and the kinds that tell what a kernel waits for. It knows the encodings that compilers use in
-64-bit code; at bytes that it does not know it stops.
+This is no disassembler: it finds lengths, and the kinds that show what a kernel waits for. It knows the encodings that
+compilers use in 64-bit code; at unknown bytes it stops.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Instruction", "Kind", "instructions"]
 
 
 class Kind(StrEnum):
-    """What an instruction does, as far as it matters for its cost."""
+    """The kind of an instruction, as far as it matters for its cost."""
 
     GATHER = "gather"
     SCATTER = "scatter"
@@ -51,10 +51,10 @@ _IMMEDIATE_MAP1 = frozenset((0x70, 0x71, 0x72, 0x73, 0xA4, 0xAC, 0xBA, 0xC2, 0xC
 
 
 class _Head(NamedTuple):
-    """What stands before the operands."""
+    """The prefixes and the opcode of an instruction, before its operands."""
 
     at: int
-    """Where the byte behind the opcode is."""
+    """The index of the byte behind the opcode."""
     map: int
     opcode: int
     operand_size: bool

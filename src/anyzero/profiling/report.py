@@ -1,4 +1,4 @@
-"""What samples say about kernels: cost by source line, and what limits each kernel, as far as samples can tell.
+"""Reports from samples: cost by source line, and the limit of each kernel, as far as samples can tell.
 
 The verdict rests on where the samples fall. The processor reports the instruction that could not finish, or the one
 behind it, so a sample counts for memory if either of the two uses memory. Loops are full of loads that wait for
@@ -49,7 +49,7 @@ class KernelCost:
     called: int
     """Samples in functions that it called, which belong to no line."""
     lanes: int
-    """Of the code that was sampled most."""
+    """The lanes of the code that was sampled most."""
     lines: list[LineCost] = field(default_factory=list)
     """The most expensive first."""
     kinds: dict[str, float] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class _Around(NamedTuple):
 
 
 def _kinds(code: Code, decoded: list[Instruction]) -> tuple[dict[str, float], _Around]:
-    """Shares of the samples by kind, and what the instructions around them are."""
+    """Shares of the samples by kind, and the kinds of the instructions around them."""
     total = code.samples.total()
     before = dict(zip((each.offset for each in decoded[1:]), decoded, strict=False))
     at = {each.offset: each for each in decoded}
@@ -145,7 +145,7 @@ def _kinds(code: Code, decoded: list[Instruction]) -> tuple[dict[str, float], _A
 
 
 def _limit(cost: KernelCost, around: _Around) -> tuple[str, str]:
-    """What limits a kernel, and the sentence that says why."""
+    """The limit of a kernel, and the sentence that explains it."""
     if cost.samples < _FEWEST:
         return "not known", f"{cost.samples} samples are too few to say what limits it: run it for longer"
     called = cost.called / cost.samples
@@ -215,7 +215,7 @@ def _time(seconds: float) -> str:
 def as_json(
     profiles: list[Samples], *, only: str | None = None, machine: dict[str, float] | None = None
 ) -> dict[str, Any]:
-    """The report for programs."""
+    """The report as a dictionary for JSON."""
     return {
         "samples": sum(profile.total for profile in profiles),
         "outside": sum(profile.outside for profile in profiles),

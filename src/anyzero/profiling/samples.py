@@ -65,7 +65,7 @@ class Samples:
     """"perf" or "timer"; empty where no kernel ran."""
     codes: list[Code] = field(default_factory=list)
     outside: int = 0
-    """Samples of threads between kernels: submitting, waiting, and whatever else the program does there."""
+    """Samples of threads between kernels: submitting, waiting, and other work of the program."""
     lost: int = 0
     """Samples that newer ones have replaced."""
     busy_ns: int = 0

@@ -1,4 +1,4 @@
-"""`az.profile`: where kernels spend their time while a part of a Python program runs."""
+"""`az.profile`: the time that kernels spend by source line, while a part of a Python program runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BUSY = 16
 
 
 class profile:  # noqa: N801
-    """Sample kernels while the block runs, and say where they spend their time, by source line.
+    """Sample kernels while the block runs, and report the time that they spend by source line.
 
         >>> import anyzero as az, numpy as np
         >>> with az.profile() as profiled, az.device().context() as ctx:
@@ -85,9 +85,9 @@ class profile:  # noqa: N801
         return report.kernels([self.samples])
 
     def summary(self, kernel: str | None = None) -> str:
-        """Tables of kernels and lines, with what limits each kernel."""
+        """Tables of kernels and lines, with the limit of each kernel."""
         return "\n".join(report.tables([self.samples], only=kernel))
 
     def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """The report as a dictionary for JSON."""
         return report.as_json([self.samples])

@@ -22,7 +22,7 @@ from anyzero.testing.settings import REPORTS
 __all__ = ["Processes", "Writer"]
 
 _SHOWN: Final = 4000
-"""Characters that are shown of what a process printed before it died."""
+"""Number of characters shown of the output of a process that died."""
 
 
 class Processes:
@@ -33,7 +33,7 @@ class Processes:
         self._reports: dict[str, list[Any]] = {}
 
     def reports(self, item: pytest.Item, variables: dict[str, str], others: list[pytest.Item]) -> list[Any]:
-        """Of one test; `others` need the same variables and run with it."""
+        """The reports of one test; `others` need the same variables and run with it."""
         if item.nodeid not in self._reports:
             # A worker of pytest-xdist knows all tests and is given some of them, one after another.
             together = [] if hasattr(self._config, "workerinput") else others
@@ -47,7 +47,7 @@ class Processes:
         return self._reports[item.nodeid]
 
     def _run(self, items: list[pytest.Item], variables: dict[str, str]) -> str:
-        """Run tests and keep their reports; what there is to say if the process did not report them all."""
+        """Run tests and keep their reports; returns a message if the process did not report them all."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "reports")
             file.touch()
@@ -90,7 +90,7 @@ class Writer:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
-        # At once, so that a process that dies has told what went well.
+        # Written at once, so that a process that dies has reported the tests before.
         with self._path.open("a") as file:
             file.write(json.dumps(data) + "\n")
 

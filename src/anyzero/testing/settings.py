@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["FIXTURES", "MARKS", "REPORTS", "hold_for_all", "missing", "take_reports", "uses_anyzero"]
 
 REPORTS: Final = "ANYZERO_TESTING_REPORTS"
-"""Names the file of reports, in the processes that write one."""
+"""The variable that names the file of reports, in the processes that write one."""
 
 FIXTURES: Final = frozenset({"az_context", "az_device", "az_devices", "az_topology"})
 MARKS: Final = {
@@ -30,7 +30,7 @@ def hold_for_all(config: pytest.Config) -> None:
 
 
 def take_reports() -> str | None:
-    """The file of reports. Runs of pytest that a test starts are not to write into it."""
+    """The file of reports. Runs of pytest that a test starts must not write into it."""
     return os.environ.pop(REPORTS, None)
 
 

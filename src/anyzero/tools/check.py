@@ -1,4 +1,4 @@
-"""`anyzero check`: run a program, and tell what is wrong with it."""
+"""`anyzero check`: run a program, and report its errors."""
 
 from __future__ import annotations
 

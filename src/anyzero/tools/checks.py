@@ -1,4 +1,4 @@
-"""What `anyzero doctor` looks at, one function each."""
+"""The checks of `anyzero doctor`, one function each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ State = Literal["good", "note", "warning", "bad"]
 
 _SPIRV: Final = Path(__file__).with_name("saxpy.spv")
 _PYZES: Final = Path("/usr/lib/x86_64-linux-gnu", loaders.NAME)
-"""The only place where that client looks, whatever the linker would find."""
+"""The only path where that client looks, regardless of the linker's search."""
 _HAS_SYSMAN: Final = """
 import ctypes, json, os, sys
 print(json.dumps({"zesInit": hasattr(ctypes.CDLL(sys.argv[1]), "zesInit")}), flush=True)
@@ -39,7 +39,7 @@ os._exit(0)
 _PATIENCE_S: Final = 120
 _FILES: Final = 256
 _REINSTALL: Final = "In a checkout run `make build`; else reinstall: pip install --force-reinstall anyzero."
-# As the driver starts it for C programs: with nothing of the user's own settings for Python.
+# The command line with which the driver starts Python for C programs: without the user's own settings for Python.
 _CHECKUP: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); from anyzero.driver import checkup; checkup.report(sys.argv[2])"
 )
@@ -47,7 +47,7 @@ _CHECKUP: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found about one thing, and what to do about it."""
+    """The finding of one check, and its remedy."""
 
     name: str
     state: State
@@ -81,7 +81,7 @@ def loader() -> Iterator[Check]:
 
 
 def system_loader() -> Iterator[Check]:
-    """The system's loader: needed only by who asks for it."""
+    """The system's loader: needed only where ANYZERO_LOADER selects it."""
     name = "system's loader"
     wanted = os.environ.get("ANYZERO_LOADER", "").strip() == "system"
     found = loaders.system_loader(environment.without_ours(os.environ))
@@ -114,7 +114,7 @@ def pyzes() -> Iterator[Check]:
     if not trouble:
         yield Check(name, "good", f"finds its loader, {_PYZES}")
     elif not wanted:
-        # It may be in some other environment.
+        # The client may be installed in some other environment.
         yield Check(name, "note", f"not installed; to use it, see `anyzero docs sysman`: {trouble}")
     else:
         fix = f"apt install libze1 (newer than Debian 12's), or ln -s {loaders.OURS} {_PYZES}"
@@ -138,7 +138,7 @@ def python() -> Iterator[Check]:
     found = for_c_programs(os.environ)
     fix = f"export ANYZERO_PYTHON={sys.executable}, or use `anyzero run`, which sets it."
     if not found.path:
-        # Nobody may want to start such programs; but who named one did.
+        # A user may never start such programs; but a user who set ANYZERO_PYTHON does.
         yield Check(name, "bad" if os.environ.get("ANYZERO_PYTHON") else "warning", found.reason, fix)
         return
     told, error = _checkup(found)
@@ -167,7 +167,7 @@ def openvino() -> Iterator[Check]:
 
 
 def _what_its_plugin_finds() -> str:
-    """It asks the linker for a loader by its name, and sees the drivers behind that one."""
+    """OpenVINO's plugin asks the linker for a loader by its name, and sees the drivers behind that one."""
     other_ways = "with anyzero.enable_openvino() or `anyzero run`"
     found = loaders.system_loader(os.environ)
     if found is None:
@@ -183,7 +183,7 @@ def _what_its_plugin_finds() -> str:
 
 
 def onnxruntime() -> Iterator[Check]:
-    """Where its OpenVINO provider cannot be loaded, it runs models on its own CPU provider without a word."""
+    """ONNX Runtime silently runs models on its own CPU provider where its OpenVINO provider cannot be loaded."""
     if found := missing_openvino([each for each in sys.path if each]):
         finding = f"onnxruntime-openvino {found} has no openvino beside it: models silently run on its CPU provider"
         yield Check("onnxruntime", "warning", finding, INSTALL)
@@ -287,7 +287,7 @@ def _drivers_gone() -> Iterator[Trouble]:
 
 
 def _installed(package: str) -> str:
-    """Its version; nothing where it is not there."""
+    """The version of a package; empty where it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -301,7 +301,7 @@ def _checkup(python: Interpreter) -> tuple[dict[str, Any] | None, str]:
 
 
 def _asked(command: list[str], environ: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
-    """What a process printed as JSON; or None, and the last it said."""
+    """The JSON that a process printed; or None, and the last line of its messages."""
     try:
         answer = subprocess.run(command, env=dict(environ), capture_output=True, text=True, timeout=_PATIENCE_S)
         if answer.returncode == 0:
@@ -325,4 +325,4 @@ CHECKS: Final = (
     limits,
     variables,
 )
-"""In the order of the report."""
+"""The checks in the order of the report."""

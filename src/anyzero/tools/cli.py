@@ -226,7 +226,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("anyzero: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader has seen enough; the interpreter must not try to flush what it does not want.
+        # The reader has closed the pipe; the interpreter must not try to flush the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -413,7 +413,7 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
     )
 
 
-# Each command imports what it needs and no more: numpy alone takes longer than all that `run` does.
+# Each command imports only the modules that it needs: numpy alone takes longer than all that `run` does.
 
 
 def _info(chosen: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`anyzero config`: what compilers and build systems need to know for programs in C and C++."""
+"""`anyzero config`: flags and paths for compilers and build systems of C and C++ programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTIONS: Final = {
     "cmake-dir": "the folder of LevelZeroConfig.cmake, for LevelZero_DIR",
     "pkg-config-dir": "the folder of level-zero.pc, for PKG_CONFIG_PATH",
 }
-"""Each option, and what it prints."""
+"""Each option, and a description of its output."""
 
 
 def run(wanted: Sequence[str]) -> int:

@@ -43,7 +43,7 @@ def run(selector: str | None = None, output: str | os.PathLike[str] | None = Non
                 with progress(step.__name__.replace("_", " ")):
                     said = step(ctx)
             except az.UnsupportedFeature as error:
-                # Of another driver, behind a loader of the system's, or of an NPU; our compute devices have all of it.
+                # Another driver behind a loader, or an NPU, may lack a feature; our compute devices have all of them.
                 if library.OURS and device.max_group_size:
                     raise
                 skipped += 1
@@ -60,7 +60,7 @@ def run(selector: str | None = None, output: str | os.PathLike[str] | None = Non
 
 
 def _folder(named: str | os.PathLike[str] | None) -> Path:
-    """The folder for pictures; a new one among the system's temporary files unless it is named."""
+    """The folder for pictures; a new one among the system's temporary files unless given."""
     try:
         if named is None:
             return Path(tempfile.mkdtemp(prefix="anyzero-demo-"))

@@ -1,4 +1,4 @@
-"""`anyzero doctor`: is everything that anyzero needs in place, and what is to be done if not?"""
+"""`anyzero doctor`: checks the installation, and names the remedy for each problem."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDEST: Final = 120
 
 def run(*, as_json: bool) -> int:
     """Run all checks, print their results, and return 1 if a problem has to be fixed."""
-    # Most of them wait for a process that they started.
+    # Most checks wait for a process that they started.
     with progress("running the checks"), ThreadPoolExecutor() as pool:
         found = [check for checks in pool.map(_done, CHECKS) for check in checks]
     bad = sum(check.state == "bad" for check in found)
@@ -37,7 +37,7 @@ def _done(check: Callable[[], Iterator[Check]]) -> list[Check]:
     try:
         return list(check())
     except Exception as error:
-        # The doctor looks at broken installations, and what the other checks say may be just what is needed.
+        # The doctor runs on broken installations, and the results of the other checks may be just what is needed.
         said = f"this check raised an exception: {type(error).__name__}: {error}"
         return [Check(check.__name__.replace("_", " "), "bad", said, "That is a bug: please report it.")]
 

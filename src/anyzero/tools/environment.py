@@ -1,4 +1,4 @@
-"""The environment in which a program uses anyzero: what `anyzero run` starts it in and `anyzero env` prints."""
+"""The environment in which a program uses anyzero: `anyzero run` starts it there, and `anyzero env` prints it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Unusable(errors.Error):
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What differs from the environment that was given; a variable that is None has to go."""
+    """Changes to the given environment; a variable that is None has to be removed."""
 
     changes: dict[str, str | None]
     reason: str
-    """Which loader programs get, and why that one."""
+    """The loader that programs get, and the reason for it."""
 
     def applied_to(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The whole environment, with the changes."""
@@ -56,7 +56,7 @@ def compose(
         changes["ANYZERO_DEVICES"] = devices
     if profile is not None:
         changes["ANYZERO_PROFILE"] = profile
-    # Whoever comes here a second time must find the system's loader, not what the first time put in front of it.
+    # A second call must find the system's loader, not the one that the first call put in front of it.
     plain = without_ours(environ)
     search, drivers = plain.get(SEARCH, ""), plain.get(DRIVERS, "")
     chosen, reason = _choose(loader, plain)
@@ -64,7 +64,7 @@ def compose(
         _require(loaders.OURS, ":;", SEARCH)
         search = ":".join(filter(None, [str(loaders.FOLDER), search]))
         if environ.get(LAYERS):
-            # Where it is set, some programs look for the loader there and nowhere else.
+            # If the variable is set, some programs look for the loader there and nowhere else.
             changes[LAYERS] = str(loaders.FOLDER)
     else:
         _require(loaders.DRIVER, ",", DRIVERS)
@@ -80,7 +80,7 @@ def compose(
 
 
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment as it was before this package was put into it."""
+    """The environment without this package's changes."""
     made = dict(environ)
     own = ((SEARCH, ":", loaders.FOLDER), (DRIVERS, ",", loaders.DRIVER), (PLATFORMS, ":", loaders.OPENCL))
     for variable, separator, ours in own:
@@ -145,7 +145,7 @@ def check(environ: Mapping[str, str]) -> None:
     config.read(environ)
     if not environ.get("ANYZERO_DEVICES") and not environ.get("ANYZERO_PROFILE"):
         return
-    # Which devices and profiles there are is the driver's knowledge, and it says the same that it would say later.
+    # Only the driver knows the devices and profiles, and it reports the same error that it would report later.
     tried = subprocess.run(
         [sys.executable, "-m", "anyzero.driver", "--show"],
         env=for_python(environ),

@@ -24,7 +24,7 @@ _LETTERS: Final = {"upload": "u", "kernel": "K", "readback": "r"}
 
 
 class Wrong(az.Error):
-    """A result that is not what it must be."""
+    """A result that is not the expected one."""
 
     remedy = "That is a bug: please report it with the output of `anyzero info --json`."
 
@@ -104,7 +104,7 @@ def orbit(values: az.ptr[az.f32], rounds: az.i32) -> None:
 
 @dataclass(frozen=True)
 class Span:
-    """When a command ran, in microseconds since the first one began."""
+    """The time span of a command, in microseconds since the first one began."""
 
     engine: str
     what: str

@@ -1,4 +1,4 @@
-"""`anyzero info`: what there is."""
+"""`anyzero info`: the drivers and devices."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def run(*, as_json: bool, verbose: bool) -> int:
 
 
 VARIABLES: Final = ("ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY")
-"""Of the specification: they decide which devices a program sees."""
+"""Variables of the specification that decide which devices a program sees."""
 
 
 def hidden() -> Iterator[str]:
-    """The variables that decide what is shown, and what there is besides; nothing where none of them is set."""
+    """The variables that limit the shown devices, and the hidden devices; nothing where none of them is set."""
     given = {name: os.environ[name] for name in VARIABLES if os.environ.get(name)}
     if not given:
         return
     yield ""
     yield " ".join(f"{name}={value}" for name, value in given.items())
     if not library.OURS or os.environ.get("ANYZERO_DESCRIPTION"):
-        return  # what there is, another driver or a file says
+        return  # another driver or a file defines the devices
     shown: set[UUID] = set()
     for device in az.devices():
         shown |= {each.uuid for each in (device, device.root, *device.tiles)}
@@ -82,7 +82,7 @@ def device_table() -> str:
             rows.append(_row(f"{index}.{place}", f"  tile {place}", tile))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     if sys.stdout.isatty():
-        # Names of processors are long, and a line that is broken in two is no row any more.
+        # Names of processors are long, and a wrapped line is no table row any more.
         widths[1] = max(min(widths[1], terminal.width() - sum(widths) + widths[1] - 2 * (len(widths) - 1)), 12)
         rows = [(row[0], _cut(row[1], widths[1]), *row[2:]) for row in rows]
     return "\n".join(
@@ -91,7 +91,7 @@ def device_table() -> str:
 
 
 def _shown() -> str:
-    """What devices are, and what they look like to programs; empty where they look like what they are."""
+    """The real kind of devices, and the one reported to programs; empty where they are the same."""
     processors = [device for device in az.devices() if device.backend == "cpu" and device.type != "cpu"]
     if not processors:
         return ""

@@ -1,7 +1,7 @@
-"""Which Python the driver starts for a program that has none.
+"""The Python that the driver starts for a program that has none.
 
-The driver makes the same search in ``engine/planning/interpreter.cpp``; ``tests/unit/test_repeated.py`` compares what
-the two find. This one serves who wants to know without starting anything, and where the driver does not load.
+The driver makes the same search in ``engine/planning/interpreter.cpp``; ``tests/unit/test_repeated.py`` compares the
+results of the two. This one is for callers that start nothing, and for machines where the driver does not load.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anyzero.api.calls.loaders import FOLDER
 __all__ = ["Interpreter", "for_c_programs"]
 
 _USUAL_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
-"""Where there is no PATH."""
+"""The search path where there is no PATH."""
 _LONGEST: Final = 4095
 
 

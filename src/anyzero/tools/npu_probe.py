@@ -1,4 +1,4 @@
-"""One first inference, in a process of its own: what `anyzero npu latency` starts, several times.
+"""One first inference, in a process of its own, which `anyzero npu latency` starts several times.
 
 python -m anyzero.tools.npu_probe MODEL SHAPES [KEY=VALUE …]
 """
@@ -19,7 +19,7 @@ _SHAPE: Final = re.compile(r"\s*([^\[\],]*?)\s*\[([\d\s,]*)\]\s*(?:,|$)")
 
 
 def settings_of(pairs: list[str]) -> dict[str, str]:
-    """A configuration from KEY=VALUE; raise InvalidArgument for what is not of that form."""
+    """A configuration from KEY=VALUE; raise InvalidArgument for any other form."""
     found = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")

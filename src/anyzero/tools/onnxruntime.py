@@ -1,4 +1,4 @@
-"""onnxruntime-openvino without OpenVINO beside it: it runs models on its own CPU provider then, and does not say so."""
+"""onnxruntime-openvino without OpenVINO beside it: it then runs models on its own CPU provider, silently."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ __all__ = ["folder", "run", "topics"]
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _COMMENT: Final = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
-"""Comments are for those who edit and test a page."""
+"""Comments are for editors and tests of a page."""
 
 
 def folder() -> Path:
-    """Where the pages are: in the package, or in the checkout that it runs from."""
+    """The folder of the pages: in the package, or in the checkout that it runs from."""
     inside = _PACKAGE / "docs"
     return inside if inside.is_dir() else _PACKAGE.parents[1] / "docs"
 

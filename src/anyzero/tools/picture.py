@@ -47,7 +47,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def colours() -> int:
-    """How many colours standard output shows: 0 without a terminal or with NO_COLOR, 256, or 1 << 24."""
+    """The number of colours that standard output shows: 0 without a terminal or with NO_COLOR, 256, or 1 << 24."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return 0
     return 1 << 24 if os.environ.get("COLORTERM") in ("truecolor", "24bit") else 256

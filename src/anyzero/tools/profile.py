@@ -1,4 +1,4 @@
-"""`anyzero profile`: run a program, and show where its kernels spend their time."""
+"""`anyzero profile`: run a program, and show the time that its kernels spend by source line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The roofline of the machine: how many bytes a second it copies, and how many operations a second it computes.
+"""The roofline of the machine: bytes per second of a copy, and operations per second.
 
 Both are measured by the device itself, once in a process: a copy of buffers beyond the caches, and a kernel that does
 nothing but multiply and add in registers.
@@ -25,7 +25,7 @@ _CHAINS = 8
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """What the default device reaches with all of its threads."""
+    """The peak rates of the default device with all of its threads."""
 
     bytes_per_second: float
     """Read and written by a copy."""
@@ -41,7 +41,7 @@ class Roofline:
         )
 
     def as_json(self) -> dict[str, float]:
-        """For programs."""
+        """The rates as a dictionary for JSON."""
         return asdict(self)
 
 

@@ -14,7 +14,7 @@ from anyzero.tools.onnxruntime import INSTALL, missing_openvino_of_program
 __all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "run"]
 
 OWN_FAILURE = 125
-"""As env, timeout and other programs that start programs say it: it was not the program that failed."""
+"""The exit status of env, timeout and similar programs for a failure of their own, not of the program they start."""
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
@@ -63,7 +63,7 @@ def _restore_signals() -> None:
 
 
 def _refused(program: str, error: OSError) -> int:
-    # A file that is there, whose interpreter is not, counts as not found too, but that needs another word.
+    # A file whose interpreter is missing counts as not found too, but needs a different message.
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         there = os.sep in program and Path(program).exists()
         print(f"anyzero: {program}: {'its interpreter is missing' if there else 'no such program'}", file=sys.stderr)

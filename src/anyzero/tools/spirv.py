@@ -1,4 +1,4 @@
-"""`anyzero spirv`: what is in a module, and what the compiler makes of its kernels."""
+"""`anyzero spirv`: the contents of a module, and the results of compiling its kernels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def asm(
 
 
 def passes() -> int:
-    """Print the compiler's passes in their order, with what each does."""
+    """Print the compiler's passes in their order, with a description of each."""
     from anyzero.compiler.pipeline import LANES
     from anyzero.tools.terminal import wrapped
 
@@ -61,14 +61,14 @@ def passes() -> int:
 
 
 def dis(file: str, *, output: str | None) -> int:
-    """Print a module, an instruction to a line; also one that the compiler does not take."""
+    """Print a module, one instruction per line; also one that the compiler refuses."""
     with _refusals(file):
         text = spirv.disassemble(words_of(_data(file)))
     return _write(text, output)
 
 
 def info(file: str, kernel: str | None, *, lanes: int | None, cpu: str | None, flags: str, as_json: bool) -> int:
-    """Print what a module declares and what its kernels become."""
+    """Print the declarations of a module and the results of compiling its kernels."""
     module, options = _read(file), _options(flags, lanes, cpu)
     names = list(module.kernels) if kernel is None else [_chosen(module, kernel)]
     found = _module(file, module)
@@ -93,7 +93,7 @@ def _read(file: str) -> spirv.Module:
 
 
 def _options(flags: str, lanes: int | None, cpu: str | None) -> Options:
-    """As a launch would have them: build flags, then the environment; what is asked for here outranks both."""
+    """Options as a launch would have them: build flags, then the environment; the arguments here outrank both."""
     options, warnings = build_options.parse(flags, settings())
     for warning in warnings:
         print(f"anyzero: warning: {warning}", file=sys.stderr)
@@ -107,7 +107,7 @@ def _options(flags: str, lanes: int | None, cpu: str | None) -> Options:
 
 @contextmanager
 def _refusals(file: str) -> Iterator[None]:
-    """What the compiler refuses, as this command says it."""
+    """Turn the compiler's errors into errors of this command."""
     try:
         yield
     except spirv.SpirvError as error:
@@ -152,7 +152,7 @@ def _compiled(module: spirv.Module, name: str, options: Options) -> CompiledKern
 
 def _write(text: str, output: str | None) -> int:
     if output is None or output == "-":
-        # Flushed here, where a reader that has seen enough is no error.
+        # Flushed here, where a closed pipe is no error.
         print(text, end="", flush=True)
         return 0
     try:
@@ -249,5 +249,5 @@ def _rows(kernel: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _printable(text: str) -> str:
-    """Names come from the module; a terminal shall not be what a broken one makes of it."""
+    """Unprintable characters replaced: names come from the module, and a broken one must not control the terminal."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -1,4 +1,4 @@
-"""What commands print, for who reads it: widths, colours and lines of progress, where there is a terminal."""
+"""Terminal output of commands: widths, colours and progress lines, where there is a terminal."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import IO, Final, Literal
 __all__ = ["HELP_WIDTH", "coloured", "laid_out", "progress", "width", "wrapped"]
 
 HELP_WIDTH: Final = 80
-"""Columns of help and of everything that is no terminal's."""
+"""Columns of help, and of output that is not to a terminal."""
 _NARROWEST: Final = 60
 _PATIENCE_S: Final = 2.0
-"""What takes no longer needs no line of progress."""
+"""Seconds before a progress line appears."""
 
 Colour = Literal["red", "green", "yellow", "dim"]
 _CODES: Final[dict[Colour, str]] = {"red": "31", "green": "32", "yellow": "33", "dim": "2"}
 
 
 def width() -> int:
-    """How many columns there are to write in: the terminal's, or 80."""
+    """The number of columns for output: the terminal's, or 80."""
     if not sys.stdout.isatty():
         return HELP_WIDTH
     return max(shutil.get_terminal_size((HELP_WIDTH, 24)).columns, _NARROWEST)
@@ -74,7 +74,7 @@ def laid_out(text: str) -> str:
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """While something takes more than two seconds, a line on the terminal that tells what it is and for how long."""
+    """Show a line on the terminal with the name and the duration of work that takes more than two seconds."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""`anyzero trace`: run a program, and show what it did with the driver and when."""
+"""`anyzero trace`: run a program, and show its calls of the driver and their times."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class _Process:
         return {"ph": "C", "name": name, "pid": process, "ts": self._time(time), "args": amounts}
 
     def _time(self, nanoseconds: int) -> float:
-        """In microseconds, as the format wants it."""
+        """The time in microseconds, as the format requires it."""
         return (nanoseconds + self.offset) / 1000
 
     def _names(self) -> Iterator[Event]:
@@ -121,7 +121,7 @@ class _Process:
         }
 
     def _arrow(self, name: str, begin: tuple[int, int, int], end: tuple[int, int, int]) -> Iterator[Event]:
-        """From one slice to another, each as process, thread and a time inside of it."""
+        """An arrow from one slice to another, each as process, thread and a time inside of it."""
         number = next(self.arrows)
         for phase, (process, thread, time) in (("s", begin), ("f", end)):
             event: Event = {"ph": phase, "id": number, "cat": "flow", "name": name}
@@ -137,7 +137,7 @@ class _Process:
                 yield from self._arrow("submit", (self.process, call.thread, call.start), end)
 
     def _signals(self) -> Iterator[Event]:
-        """From the last command that signalled an event or fence to the call that waited for it."""
+        """Arrows from the last command that signalled an event or fence to the call that waited for it."""
         signals: dict[int, list[Command]] = {}
         for command in self.recording.commands:
             if command.signal:

@@ -50,7 +50,7 @@ def queued(recording: Recording) -> Iterator[tuple[Command, int]]:
 
 
 def in_flight(recording: Recording) -> Iterator[tuple[int, int]]:
-    """How many commands have been submitted and not ended yet, after every change."""
+    """The number of commands submitted and not ended yet, after every change."""
     changes = [change for command, start in queued(recording) for change in ((start, 1), (command.end, -1))]
     yield from ((time, round(amount)) for time, amount in _sums(changes))
 

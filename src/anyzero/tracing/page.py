@@ -36,14 +36,14 @@ def write(recordings: Iterable[Recording], file: TextIO) -> None:
         ],
         "lost": sum(each.lost for each in listed),
     }
-    # Text of the program's must not end the script that it stands in.
+    # Text from the program must not end the script that contains it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     before, after = _TEMPLATE.read_text(encoding="utf-8").split("/*DATA*/")
     file.write(before + text + after)
 
 
 def _counters(recordings: list[Recording]) -> list[dict[str, Any]]:
-    """Amounts over time; one that changes without end is thinned to its largest values."""
+    """Amounts over time; a long series is thinned to its largest values."""
     points: dict[tuple[int, str, str], list[list[float]]] = {}
     for event in chrome.events(recordings):
         if event["ph"] == "C":

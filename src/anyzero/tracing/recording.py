@@ -100,7 +100,7 @@ class Command:
 
     @property
     def work_items(self) -> int:
-        """Of a launch; 0 for other commands."""
+        """The work-items of a launch; 0 for other commands."""
         groups, size = self.groups, self.group_size
         return groups[0] * groups[1] * groups[2] * size[0] * size[1] * size[2]
 
@@ -116,7 +116,7 @@ class Request:
     asked: int
     answered: int
     origin: str = ""
-    """Where the answer came from: "compiled", "first stage", "disk cache", "memory"; empty if it is not about code."""
+    """The origin of the answer: "compiled", "first stage", "disk cache", "memory"; empty if it is not about code."""
     kernel: str = ""
     """The kernel that was compiled."""
 
@@ -212,7 +212,7 @@ def _read(data: mmap.mmap) -> Recording:
         ring = rings_at + index * head.record_capacity * TRACE_RECORD_BYTES
         used = min(thread.records, head.record_capacity) * TRACE_RECORD_BYTES
         records = data[ring : ring + used]
-        # The oldest first: a line holds for the calls behind it.
+        # The oldest records first: a source line applies to the calls behind it.
         replaced = thread.records > head.record_capacity
         first = thread.records % head.record_capacity * TRACE_RECORD_BYTES if replaced else 0
         for place in (*range(first, used, TRACE_RECORD_BYTES), *range(0, first, TRACE_RECORD_BYTES)):

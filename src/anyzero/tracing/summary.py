@@ -1,4 +1,4 @@
-"""Where the time went, as tables: commands, layers, calls and their lines, graph creation, planner, waits."""
+"""Summary of times as tables: commands, layers, calls and their lines, graph creation, planner, waits."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def line_rows(recordings: Iterable[Recording]) -> list[Row]:
 
 
 def request_rows(recordings: Iterable[Recording]) -> list[Row]:
-    """Requests to the planner and where the answers came from, the most costly first."""
+    """Requests to the planner and the origins of the answers, the most costly first."""
     return _rows(
         (f"{each.name} ({each.origin})" if each.origin else each.name, each.end - each.start, each.answered)
         for r in recordings
@@ -142,7 +142,7 @@ def _table(title: str, found: list[Row], most: int) -> Iterator[str]:
 
 
 def _time(nanoseconds: float) -> str:
-    """With a unit that leaves three digits or four in front of it.
+    """The number with a unit that leaves three or four digits in front of it.
 
     >>> _time(950), _time(12_345), _time(3_400_000_000)
     ('950 ns', '12.3 µs', '3.40 s')

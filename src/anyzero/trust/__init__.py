@@ -1,1 +1,1 @@
-"""Which inputs this process may trust: the environment it was started with, and files that it will execute."""
+"""Trusted inputs of this process: the environment it was started with, and files that it will execute."""

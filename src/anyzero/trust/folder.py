@@ -1,8 +1,8 @@
 """Folders whose contents are executed: only this user and root may be able to change anything in them.
 
-Every part of the path is checked and opened by descriptor, so the checked folder is the one that is used, whatever is
-renamed or replaced meanwhile. Symbolic links are followed one by one, if this user or root made them. A world-writable
-folder on the way is accepted with the sticky bit, as /tmp has it.
+Every part of the path is checked and opened by descriptor, so the checked folder is the one that is used, even if one
+is renamed or replaced meanwhile. Symbolic links are followed one by one, if this user or root made them. A
+world-writable folder on the way is accepted with the sticky bit, as /tmp has it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEX
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _MOST_LINKS: Final = 40
 _LONGEST_PATH: Final = 4096
-"""Both are the kernel's own limits."""
+"""Both are limits of the kernel."""
 _UNMAPPED: Final = 65534
 
 

@@ -1,4 +1,4 @@
-"""Does this process have more rights than its caller?"""
+"""Detection of a process with more rights than its caller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENTRY: Final = struct.Struct("@LL")
 
 @cache
 def is_secure() -> bool:
-    """As the C library's secure_getenv decides: a caller with fewer rights may have chosen the variables."""
+    """Whether a caller with fewer rights may have chosen the variables, as the C library's secure_getenv decides."""
     if os.getuid() != os.geteuid() or os.getgid() != os.getegid():
         return True
     try:

@@ -1,7 +1,7 @@
-"""Functions of a loader that is not ours: it may be older than this package, and so may the drivers behind it.
+"""Functions of a foreign loader, which may be older than this package, as may the drivers behind it.
 
-A function that is not there is found out when it is called, so that importing this package needs none of them. What
-can be done with older functions is done with those (`_substitutes`); the rest is refused as a driver would refuse it.
+A missing function is detected when it is called, so that importing this package needs none of them. Functions that
+older ones can replace are replaced (`_substitutes`); the rest is refused as a driver would refuse it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Call = Callable[..., int]
 
 DRIVER: Final = 0
 KERNEL: Final = 11
-"""What loaders call the kinds of their handles."""
+"""Kinds of handles, as loaders number them."""
 
 _BY_VALUE: Final = "zeCommandListAppendLaunchKernelWithArguments"
-"""Who calls this one passes structures in a way of its own, and knows what to do without it."""
+"""A function whose callers pass structures by value and have a fallback of their own."""
 
 _FAULTY: Final = ("zeModuleDynamicLink", "zeModuleInspectLinkageExt")
 """Loaders from before `zeInitDrivers` crash in these where they hand out handles of their own."""
 
 
 class Adapted:
-    """A function that may turn out to be lacking. The first one that does not refuse is called from then on.
+    """A function that may be missing. The first candidate that is supported is called from then on.
 
     Any thread may call it.
     """
@@ -43,7 +43,7 @@ class Adapted:
     def __init__(self, name: str, call: Call | None, others: Sequence[Callable[[], Call | None]], lacking: str) -> None:
         self.__name__ = name
         self.lacking = "" if call else lacking
-        """Why there is nothing to call; empty when there is."""
+        """The reason why there is no function to call; empty when there is one."""
         self._call = call or _refuse
         self._others = list(others)
         self._turn = Lock()
@@ -78,7 +78,7 @@ def _refuse(*_: Any) -> int:
 
 
 class Adapter:
-    """The functions of one loader, and what stands in for those that it lacks."""
+    """The functions of one loader, and substitutes for missing ones."""
 
     def __init__(self, library: Library, where: str, drivers: Callable[[], Sequence[int]]) -> None:
         self._library = library
@@ -138,7 +138,7 @@ class Adapter:
         return any(self.own_driver(each) != each for each in self._drivers())
 
     def driver_function(self, name: str) -> Call | None:
-        """What the first driver has under that name; it takes that driver's own handles."""
+        """The first driver's function of that name; it takes that driver's own handles."""
         find = self.exported("zeDriverGetExtensionFunctionAddress")
         address = ctypes.c_void_p()
         drivers = self._drivers()
@@ -177,5 +177,5 @@ class Adapter:
 
 
 def _untyped(path: str, name: str) -> Any:
-    """A function of the loader's own, which is no part of the API; None where the library is no loader."""
+    """An internal function of the loader, which is no part of the API; None where the library is no loader."""
     return getattr(ctypes.CDLL(path), name, None)

@@ -38,12 +38,12 @@ SCOPES: Final[dict[EventScope, int]] = {
 
 
 def together(flags: Mapping[Word, int], **wanted: bool) -> int:
-    """The bits of the flags that are wanted."""
+    """The bits of the requested flags."""
     return sum(flag for word, flag in flags.items() if wanted.get(word))
 
 
 def told(flags: Mapping[Word, int], query: Callable[..., int], handle: int) -> frozenset[Word]:
-    """The words for the bits that the driver tells."""
+    """The words for the bits that the driver reports."""
     found = ctypes.c_uint32()
     check(query(handle, ctypes.byref(found)), query)
     return frozenset(word for word, flag in flags.items() if found.value & flag)
@@ -56,5 +56,5 @@ def scope_of(word: EventScope, name: str) -> int:
 
 
 def widest(scopes: frozenset[EventScope]) -> EventScope:
-    """The one that takes the others in."""
+    """The scope that includes all others."""
     return max(scopes, key=SCOPES.__getitem__, default="none")

@@ -23,7 +23,7 @@ _NEEDED: Final = (1, 16)
 
 
 class Extension:
-    """Functions of the extension as attributes, by what they are called behind ``pfn``. Each call releases the GIL."""
+    """Functions of the extension as attributes, by their names without ``pfn``. Each call releases the GIL."""
 
     def __init__(self, driver: Driver) -> None:
         self.version = _version_of(driver, npu.ZE_GRAPH_EXT_NAME)
@@ -45,7 +45,7 @@ class Extension:
         if not found:
             raise errors.UnsupportedFeature(f"this driver's graph extension has no {field}")
         found.__name__ = field
-        # What is here need not be looked for again.
+        # An instance attribute: the next access does not call `__getattr__`.
         setattr(self, name, found)
         return found  # type: ignore[no-any-return]
 
@@ -80,7 +80,7 @@ def _table(driver: Driver, name: str, kind: type[Any]) -> Any:
 
 
 def text_of(called: Callable[..., int], handle: int | None, size: Any = None) -> str:
-    """What a function says that is asked twice, for the length of a text and for the text itself."""
+    """The text from a function that is called twice: for the length, then for the text itself."""
     length = ctypes.c_uint32() if size is None else size
     if called(handle, ctypes.byref(length), None) or not length.value:
         return ""

@@ -20,12 +20,12 @@ _names: Final[list[bytes]] = []
 
 
 class Address(int):
-    """Where something is that ctypes owns, which stays as long as this number does."""
+    """The address of a ctypes object, which it keeps alive."""
 
     _memory: Any
 
     def __new__(cls, memory: Any) -> Address:
-        """Of an array or a structure."""
+        """The address of an array or a structure."""
         made = super().__new__(cls, ctypes.addressof(memory))
         made._memory = memory
         return made
@@ -42,7 +42,7 @@ _bind: Final = _binder()
 
 
 def hot(name: str, words: int | None = None) -> Callable[..., int]:
-    """A function that takes so many numbers, as many as it has parameters unless told; it releases the GIL.
+    """A function with that many integer parameters, by default as many as it has; it releases the GIL.
 
     >>> from anyzero.api.calls.hot import hot
     >>> hot("zeEventQueryStatus")(None) > 0
@@ -52,7 +52,7 @@ def hot(name: str, words: int | None = None) -> Callable[..., int]:
     if not isinstance(found, _Pointer):
         return found  # the library has no such function, and this says so when it is called
     encoded = name.encode()
-    # The function refers to its name for as long as it lives.
+    # The function keeps a pointer to its name.
     _names.append(encoded)
     address = ctypes.cast(found, ctypes.c_void_p)  # type: ignore[arg-type]
     made: Callable[..., int] = _bind(address, encoded, len(FUNCTIONS[name][1]) if words is None else words)

@@ -1,6 +1,6 @@
-"""The loaders that a program on this machine would find, looked at from a process of its own.
+"""The loaders that a program on this machine would find, probed in a separate process.
 
-Loading one into this process would be there to stay, and one that is broken might take the process along.
+A library loaded into this process could not be unloaded, and a broken one might crash the process.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Version = tuple[int, int]
 
 NAME: Final = "libze_loader.so.1"
 FOLDER: Final = Path(__file__).parents[2] / "lib"
-"""Where the libraries of this package are."""
+"""The folder with the libraries of this package."""
 OURS: Final = FOLDER / NAME
 DRIVER: Final = FOLDER / "libze_anyzero.so.1"
 
@@ -47,15 +47,15 @@ OPENCL: Final = FOLDER / "libanyzero_opencl.so"
 """An OpenCL platform that compiles for oneMKL's FFT, and that other programs do not see."""
 
 NEEDED: Final[Version] = (1, 10)
-"""What a loader has to know for the programs of today.
+"""The oldest API version of a loader that today's programs work with.
 
-It brought `zeInitDrivers`, which SYCL's runtime and OpenVINO's NPU plugin use where it is there. Some loaders without
+That version added `zeInitDrivers`, which SYCL's runtime and OpenVINO's NPU plugin use if present. Some loaders without
 it work for them too, but the oldest do not: SYCL's runtime crashes on 1.8.12.
 """
 
 _PATIENCE_S: Final = 30
 
-# It ends without the destructors of what it loaded, which are not what is asked here.
+# It exits without running destructors of the loaded libraries, which are not under test here.
 _LOOK: Final = """
 import ctypes, json, os, sys
 name, functions = json.load(sys.stdin)
@@ -77,18 +77,18 @@ os._exit(0)
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """A loader, or what became of the attempt to load it."""
+    """A loader, or the error of the attempt to load it."""
 
     path: str
     version: str | None = None
-    """From the name of its file: ``1.20.6``; None where that does not tell."""
+    """The version in the file's name: ``1.20.6``; None if the name has none."""
     level: Version | None = None
-    """The newest version of the API that it knows all functions of; None where it cannot be loaded."""
+    """The newest version of the API of which it has all functions; None where it cannot be loaded."""
     error: str | None = None
 
     @property
     def is_enough(self) -> bool:
-        """Whether the programs of today can do with it."""
+        """Whether it is new enough for today's programs."""
         return self.level is not None and self.level >= NEEDED
 
     @property
@@ -117,13 +117,13 @@ def system_loader(environ: Mapping[str, str]) -> Loader | None:
     One that is there but cannot be loaded is a Loader with an error.
     """
     found = look_at(NAME, environ)
-    # The linker says the same of a missing file and of a library that is missing one that it needs.
+    # The linker reports a missing file and a missing dependency in the same way.
     missing = found.error is not None and found.error.startswith(f"{NAME}: cannot open shared object file")
     return None if missing else found
 
 
 def mapped(prefix: str) -> str:
-    """The path of a library in this process whose file's name begins like that; empty where there is none."""
+    """The path of a library in this process whose file name begins so; empty where there is none."""
     try:
         maps = Path("/proc/self/maps").read_text(errors="surrogateescape")
     except OSError:
@@ -154,8 +154,8 @@ def keep() -> None:
 
 
 def look_at(name: str, environ: Mapping[str, str]) -> Loader:
-    """Load a loader, by its path or as the linker finds it, and see what it offers."""
-    # What asks a driver for its functions is the driver's side of the API, and differs between loaders.
+    """Load a loader, by its path or as the linker finds it, and list the functions that it has."""
+    # Functions that return a driver's tables are the driver's side of the API, and differ between loaders.
     wanted = [each for each in FUNCTIONS if not each.endswith("ProcAddrTable")]
     try:
         answer = subprocess.run(
@@ -176,7 +176,7 @@ def look_at(name: str, environ: Mapping[str, str]) -> Loader:
 
 
 def _level(missing: list[str]) -> Version:
-    """The newest version none of whose functions, nor of those before it, is missing."""
+    """The newest version up to which no function is missing."""
     first = min((FUNCTIONS[name][2] for name in missing), default=None)
     versions = {since for _, _, since in FUNCTIONS.values()}
     return max((each for each in versions if first is None or each < first), default=(1, 0))

@@ -1,6 +1,6 @@
 """Substitutes for newer functions of the driver, made of older ones.
 
-Each substitute takes what the function takes that it stands in for, and returns a result as that one does.
+Each substitute takes the same arguments as the function that it replaces, and returns a result in the same way.
 """
 
 # ruff: noqa: SLF001 (what byref() refers to has no other name)
@@ -25,7 +25,7 @@ _HOST: Final = ze.ZE_EVENT_SCOPE_FLAG_HOST
 
 
 class Loader(Protocol):
-    """What substitutes ask of the loader that they are for."""
+    """The interface of a loader that substitutes use."""
 
     def exported(self, name: str) -> Call | None:
         """A function of the loader, if it has it."""
@@ -57,7 +57,7 @@ class Substitutes:
             "zeImageViewCreateExt": lambda *arguments: self._call("zeImageViewCreateExp", *arguments),
             "zeMemPutIpcHandle": lambda *_: ZE_RESULT_SUCCESS,  # there was nothing to put back before there was this
         }
-        # They are called where they are there; but substitutes have to know of what they made, and how they ended.
+        # Functions that the loader has are called; but substitutes must track the objects that they make and destroy.
         self._watched: dict[str, Call] = {
             "zeCommandListCreateImmediate": self._create_list,
             "zeCommandListDestroy": self._destroy_list,
@@ -67,18 +67,18 @@ class Substitutes:
         }
 
     def find(self, name: str) -> Call | None:
-        """What stands in for a function, if anything can."""
+        """The substitute for a missing function, if there is one."""
         return self._table.get(name)
 
     def watched(self, name: str) -> Call | None:
-        """What is to be called instead of a function even where that is there."""
+        """The replacement that is called even if the loader has the function."""
         return self._watched.get(name)
 
     def _call(self, name: str, *arguments: Any) -> int:
         found = self._loader.exported(name)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE if found is None else found(*arguments)
 
-    # Waiting for an immediate list, which has an end only where a mark was put.
+    # Waits for an immediate list: a mark, an event behind its commands, shows their end.
 
     def _create_list(self, context: int, device: int, desc: Any, made: Any) -> int:
         result = self._call("zeCommandListCreateImmediate", context, device, desc, made)
@@ -87,7 +87,7 @@ class Substitutes:
         return result
 
     def _destroy_list(self, handle: int) -> int:
-        # First, because the next list may have the same handle.
+        # Before the call, because the next list may have the same handle.
         mark = self._lists.pop(handle, None)
         result = self._call("zeCommandListDestroy", handle)
         if mark is not None and mark.event:
@@ -95,7 +95,7 @@ class Substitutes:
         return result
 
     def _destroy_context(self, handle: int) -> int:
-        # Python may end a list after its context, and then nothing may be made for it any more.
+        # Python may destroy a list after its context, and then no mark may be created for it any more.
         for mark in list(self._lists.values()):
             if mark.context == handle:
                 mark.context = 0
@@ -120,7 +120,7 @@ class Substitutes:
                 return result
             with mark.turn:
                 mark.reached = max(mark.reached, awaited)
-            # One that was placed earlier says nothing about the commands that came after it.
+            # A mark that was placed earlier says nothing about the commands that came after it.
             if awaited > begun:
                 return ZE_RESULT_SUCCESS
 
@@ -137,8 +137,8 @@ class Substitutes:
         mark.placed += 1
         return ZE_RESULT_SUCCESS
 
-    # Events that count come from a pool that says so, where there are any. Nothing can be done without: others would
-    # have to be reset between two uses, and a waiting thread may not have seen them by then.
+    # Counter-based events need a pool of that kind, where the driver has it. There is no other substitute: plain events
+    # would have to be reset between two uses, and a waiting thread may not have seen the signal by then.
 
     def _create_counting_event(self, context: int, device: int, _desc: Any, made: Any) -> int:
         if self._counts is None:
@@ -171,7 +171,7 @@ class Substitutes:
             self._call("zeEventPoolDestroy", pool)
         return result
 
-    # The rest.
+    # Other functions.
 
     def _launch(
         self, lst: int, kernel: int, count: Any, parameters: int | None, event: Any, waits: int, handles: Any
@@ -186,8 +186,8 @@ class Substitutes:
         return self._call(name, lst, kernel, count, event, waits, handles)
 
     def _free(self, context: int, desc: Any, pointer: int) -> int:
-        # A driver may have the function but not the policy. Whoever frees holds the memory until the commands that use
-        # it are done, so nothing has to be deferred.
+        # A driver may have the function but not the policy. The caller holds the memory until the commands that use it
+        # are done, so nothing has to be deferred.
         return self._call("zeMemFreeExt", context, desc, pointer) and self._call("zeMemFree", context, pointer)
 
     def _last_error(self, driver: int, text: Any) -> int:
@@ -210,6 +210,6 @@ class _Mark:
 
 
 def _no_flags(_pool: int, flags: Any) -> int:
-    # Where there is no function to ask, an opened pool's events count as having no timestamps.
+    # Without a function to query the flags, an opened pool's events count as having no timestamps.
     flags._obj.value = 0
     return ZE_RESULT_SUCCESS

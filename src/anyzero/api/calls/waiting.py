@@ -46,7 +46,7 @@ def wait(synchronize: Callable[..., int], handle: int, timeout: float | None, wh
 
 
 def _wait_on(synchronize: Callable[..., int], handle: int, left: int) -> int:
-    # Signal handlers run on the main thread alone, so the others need not come back for them.
+    # Signal handlers run on the main thread alone, so other threads can wait in one piece.
     if get_ident() != main_thread().ident:
         return synchronize(handle, left)
     deadline = monotonic_ns() + left
@@ -58,7 +58,7 @@ def _wait_on(synchronize: Callable[..., int], handle: int, left: int) -> int:
 
 
 def without_timeout(synchronize: Callable[..., int], handle: int) -> None:
-    """Call `synchronize(handle)`, which knows no timeout, so that Ctrl-C ends the wait but not the call."""
+    """Call `synchronize(handle)`, which has no timeout, so that Ctrl-C ends the wait but not the call."""
     if get_ident() != main_thread().ident:
         check(synchronize(handle), synchronize)
         return
@@ -71,7 +71,7 @@ def without_timeout(synchronize: Callable[..., int], handle: int) -> None:
         except Exception as error:
             failures.append(error)
 
-    # A call that is left behind must not keep the process from ending.
+    # An abandoned call must not keep the process from ending.
     caller = Thread(target=call, name="anyzero wait", daemon=True)
     caller.start()
     caller.join()

@@ -22,7 +22,7 @@ Appended = TypeVar("Appended")
 
 
 class Appending(Resource, Generic[Appended]):
-    """The ways to append a command, which recorded and immediate lists have each of their own."""
+    """The ways to append a command; recorded and immediate lists implement each."""
 
     __slots__ = ("context", "device", "group")
 
@@ -39,7 +39,7 @@ class Appending(Resource, Generic[Appended]):
         kept: object,
         nbytes: int = 0,
     ) -> Appended:
-        """Append a command whose parameters end in signal and waits; `kept`, so large, must stay until it is done."""
+        """Append a command whose parameters end in signal and waits; hold `kept`, of `nbytes`, until it is done."""
         raise NotImplementedError
 
     def append_launch(
@@ -51,16 +51,16 @@ class Appending(Resource, Generic[Appended]):
         signal: Event | None,
         wait: Waits,
     ) -> Appended:
-        """Append a launch; here, because every launch comes by and one more call would show."""
+        """Append a launch; a method of its own, because one more call would be measurable in every launch."""
         values, kept, nbytes = enqueue.collect(given)
         return self._append(enqueue.append, (kernel, sizes, values), signal, wait, kept, nbytes)
 
     def _append_bare(
         self, command: Callable[..., int], arguments: tuple[Any, ...], kept: object, nbytes: int = 0
     ) -> Appended:
-        """Append a command that has neither."""
+        """Append a command without signal and waits."""
         raise NotImplementedError
 
     def _has_host_functions(self) -> None:
-        """Called before the first and every other host function is appended."""
+        """Called before each host function is appended."""
         raise NotImplementedError

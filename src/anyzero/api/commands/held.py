@@ -19,7 +19,7 @@ Call = Callable[..., int]
 _GRACE_NS: Final = 100_000
 
 HEAVY: Final = 1 << 20
-"""When commands that use so many bytes came since the last look, another one is worth its microsecond."""
+"""Bytes used by commands since the last `look` after which another one is worth its microsecond."""
 _EACH: Final = HEAVY >> 6
 
 _parked: list[tuple[int, Call, Call, Held]] = []
@@ -29,11 +29,11 @@ in_progress: dict[int, CommandGraph] = {}
 
 
 class Held:
-    """What the commands of one list or queue use, in the order they were given, until they are done.
+    """Objects that the commands of one list or queue use, in the order of the commands, until those are done.
 
-    Commands run in order, so there is little to look at: whether all are done, or else those before the mark, a command
-    that does nothing but tell that it was reached. There is one mark at a time. Any thread may add, at best once the
-    command is given; one at a time looks, while others pass by.
+    Commands run in order, so there are two queries: whether all are done, or else those before the mark, a command that
+    only signals that it was reached. There is one mark at a time. Any thread may add, preferably once the command is
+    given; one thread at a time looks, and others skip it.
     """
 
     __slots__ = ("_entries", "_marked", "_turn", "mark", "weight")
@@ -41,7 +41,7 @@ class Held:
     def __init__(self) -> None:
         self._entries: deque[object] = deque()
         self._turn = Lock()
-        # So many of the oldest come before the mark.
+        # The number of oldest entries before the mark.
         self._marked = 0
         self.mark: int | None = None
         self.weight = 0
@@ -50,20 +50,20 @@ class Held:
         return len(self._entries)
 
     def add(self, kept: object, nbytes: int) -> None:
-        """Hold `kept`, of so many bytes, for a command that was given just now."""
+        """Hold `kept`, of `nbytes`, for a command that was given just now."""
         self._entries.append(kept)
         self.weight += nbytes + _EACH
 
     def look(self, handle: int, synchronize: Call, query: Call, place: Callable[[int | None], int]) -> None:
-        """Let go of what is done by now, without waiting.
+        """Release the objects of commands that are done by now, without waiting.
 
-        `place` puts a mark behind all commands so far, the old one if there is one, and returns it; `query` asks it.
+        `place` puts a mark behind all commands so far, the old one if there is one, and returns it; `query` queries it.
         """
         if not self._turn.acquire(blocking=False):
             return
         try:
             self.weight = 0
-            # Whatever is here was given before; what comes meanwhile is not covered.
+            # Entries present now belong to commands given before; entries added meanwhile are not covered.
             count = len(self._entries)
             if synchronize(handle, 0) != ZE_RESULT_NOT_READY:
                 self._drop(count)
@@ -79,7 +79,7 @@ class Held:
             self._turn.release()
 
     def clear(self) -> None:
-        """Nothing is in use any more."""
+        """Release everything: no command is pending any more."""
         if self._turn.acquire(blocking=False):
             try:
                 self._drop(len(self._entries))
@@ -93,7 +93,7 @@ class Held:
 
 
 class Captured(Held):
-    """Replaces `Held` of a list that captures: its commands run with the graph, so the graph holds what they use."""
+    """Replaces `Held` of a list that captures: its commands run with the graph, so the graph holds their objects."""
 
     __slots__ = ("before", "graph")
 
@@ -109,17 +109,17 @@ class Captured(Held):
             self.graph.kept_bytes += nbytes
 
     def look(self, handle: int, synchronize: Call, query: Call, place: Callable[[int | None], int]) -> None:
-        """Nothing of it is done before the graph is."""
+        """Do nothing: no command is done before the graph is."""
 
 
 def join(graph: CommandGraph, lst: ImmediateCommandList) -> None:
-    """Let the graph hold what the commands of a list use that captures into it from now on."""
+    """Let the graph hold the objects that commands use from now on, of a list that captures into it."""
     graph.lists.append(lst)
     lst.held = Captured(graph, lst.held)
 
 
 def destroy_when_idle(handle: int, synchronize: Call, destroy: Call, held: Held) -> None:
-    """Destroy a list or queue, now or, when it still runs something that needs what is held, as soon as it has."""
+    """Destroy a list or queue: now, or, while it runs commands that use held objects, as soon as they are done."""
     if held and synchronize(handle, _GRACE_NS) == ZE_RESULT_NOT_READY:
         _parked.append((handle, synchronize, destroy, held))
     else:
@@ -133,7 +133,7 @@ def any_parked() -> bool:
 
 
 def sweep() -> None:
-    """Look whether what was parked is idle by now."""
+    """Destroy the parked lists and queues that are idle by now."""
     # Taken out first, so that another thread that comes here meanwhile does not destroy the same ones.
     waiting, _parked[:] = _parked[:], []
     for each in waiting:

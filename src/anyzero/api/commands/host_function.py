@@ -1,7 +1,7 @@
 """Python functions as commands.
 
-One C function serves them all: it looks the Python function up by number. So nothing that the driver calls is ever
-freed, whatever happens to lists and queues.
+One C function serves them all: it looks the Python function up by number. So no function that the driver calls is ever
+freed, regardless of the lifetime of lists and queues.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class HostCall:
         _calls[self.number] = self
 
     def run(self) -> None:
-        """Call it; what it raises is kept for the next wait, for there is no caller here who could handle it."""
+        """Call it; an exception is kept for the next wait, for there is no caller here that could handle it."""
         try:
             self._function(*self._arguments)
         except BaseException as error:
@@ -85,7 +85,7 @@ def _all_idle() -> bool:
 def _end() -> None:
     """Let the driver's threads leave Python before the interpreter goes away, which they would not survive.
 
-    From now on host functions do nothing, so whatever is ready to run is soon done. What waits for an event waits on:
+    From now on host functions do nothing, so all ready commands end soon. Commands that wait for an event keep waiting:
     when nothing has happened for a while, nothing will.
     """
     global _ending

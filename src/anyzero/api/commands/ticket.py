@@ -1,4 +1,4 @@
-"""Completions of commands of immediate lists: events that count, lent by the list and used again."""
+"""Completions of commands of immediate lists: counter-based events, lent by the list and reused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _query_event: Final = hot("zeEventQueryStatus")
 
 
 def new_event(lst: ImmediateCommandList) -> int:
-    """The handle of a new event that counts the commands of a list."""
+    """The handle of a new counter-based event for the commands of a list."""
     flags = ze.ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE | ze.ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE
     if lst.timing:
         flags |= ze.ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP
@@ -38,7 +38,7 @@ def new_event(lst: ImmediateCommandList) -> int:
 
 
 class Ticket(Completion):
-    """The completion of one command: an event that counts, lent by the list."""
+    """The completion of one command: a counter-based event, lent by the list."""
 
     __slots__ = ("_list", "_timing", "context", "handle")
     is_event = True
@@ -53,7 +53,7 @@ class Ticket(Completion):
             self.handle = new_event(owner)
 
     def wait(self, timeout: float | None = None) -> None:
-        """As Completion says."""
+        """Implements `Completion`."""
         _wait(_synchronize_event, self.handle, timeout, "the command")
         self._let_go()
         if self.context.failures:
@@ -66,7 +66,7 @@ class Ticket(Completion):
 
     @property
     def done(self) -> bool:
-        """As Completion says."""
+        """Implements `Completion`."""
         result = _query_event(self.handle)
         if result == ZE_RESULT_NOT_READY:
             return False
@@ -77,7 +77,7 @@ class Ticket(Completion):
 
     @property
     def kernel_ns(self) -> int:
-        """As Completion says."""
+        """Implements `Completion`."""
         if not self._timing:
             return super().kernel_ns
         return elapsed_ns(self.handle, self.context.device)
@@ -104,11 +104,11 @@ class Done(Completion):
     handle: Final = None
 
     def wait(self, timeout: float | None = None) -> None:
-        """As Completion says."""
+        """Implements `Completion`."""
 
     @property
     def done(self) -> bool:
-        """As Completion says."""
+        """Implements `Completion`."""
         return True
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ _PRIORITIES: Final[dict[str, int]] = {
 
 
 class Timeline(Resource):
-    """Runs commands in order, and holds what they use until they are done."""
+    """Runs commands in order, and holds the objects that they use until they are done."""
 
     # Its users are Recorders too, and only one base may bring attributes of its own.
     __slots__ = ()
@@ -61,7 +61,7 @@ class Timeline(Resource):
             raise self.context.failures.pop(0)
 
     def release_finished(self) -> None:
-        """Let go of what finished commands used."""
+        """Release the objects that finished commands used."""
         if self.closed:
             return
         cls = type(self)
@@ -82,7 +82,7 @@ class Timeline(Resource):
         spare = self.spare
         if self.held.mark is not None:
             spare.append(self.held.mark)
-        # From now on a completion that goes away finds no place to give its handle to.
+        # From now on a completion that is destroyed finds no list to return its handle to.
         del self.spare
         while spare:
             cls._destroy_mark(spare.pop())
@@ -138,7 +138,7 @@ def pack_lists(lists: tuple[CommandList, ...]) -> Address:
 
 
 def kept_of(lists: tuple[CommandList, ...]) -> tuple[object, int]:
-    """What the commands of recorded lists use, or None, and how much memory that is."""
+    """The objects that commands of recorded lists use, or None, and their size in bytes."""
     if len(lists) == 1:
         only = lists[0]
         return only.kept or None, only.kept_bytes

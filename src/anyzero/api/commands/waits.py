@@ -1,4 +1,4 @@
-"""Events as commands take them, and the times that they bring back."""
+"""Events as operands of commands, and their timestamps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Waits = Completion | Iterable[Completion] | None
 
 NO_WAITS: Final = (0, None)
-"""What `pack` returns for no events."""
+"""The result of `pack` for no events."""
 
 _ONE = ctypes.c_void_p * 1
 _timestamp: Final = function("zeEventQueryKernelTimestamp")
@@ -44,7 +44,7 @@ def pack(wait: Any) -> tuple[int, Any]:
 
 
 def ticks(event: int) -> tuple[int, int, int, int]:
-    """When the command of an event began and ended, by the device's clock and by its context's."""
+    """Start and end of an event's command, by the device's clock and by its context's."""
     found = ze.ze_kernel_timestamp_result_t()
     check(_timestamp(event, ctypes.byref(found)), _timestamp)
     whole, own = getattr(found, "global"), found.context
@@ -52,6 +52,6 @@ def ticks(event: int) -> tuple[int, int, int, int]:
 
 
 def elapsed_ns(event: int, device: Device) -> int:
-    """How many nanoseconds the command of an event took on the device."""
+    """Nanoseconds that the command of an event took on the device."""
     start, end, _, _ = ticks(event)
     return ((end - start) & ((1 << device.timestamp_bits) - 1)) * device.timer_resolution

@@ -33,18 +33,18 @@ _TYPE_QUERY: Final = ctypes.CFUNCTYPE(
 )
 
 Collected = tuple[Sequence[Any], Any, int]
-"""Values ready to be packed, what they need while the kernel runs or None, and how many bytes of memory that is."""
+"""Values ready to be packed, the objects that they need while the kernel runs or None, and the bytes of those."""
 
 Declared = tuple[str, str, int | None, int | None]
 """Name and type of a parameter, for messages, and the least and the largest integer that it takes, if any."""
 
 
 class Arguments(Protocol):
-    """What a kernel's arguments are made by. One thread at a time may pack or set them."""
+    """Converts a kernel's arguments. One thread at a time may pack or set them."""
 
     types: tuple[str, ...] | None
     slots: Any
-    """What a launch takes all arguments from, after `pack`; None where they have to be set."""
+    """The memory that a launch reads all arguments from, after `pack`; None where they have to be set."""
 
     def declare(self, declared: Sequence[Declared]) -> None:
         """Take names and ranges of the parameters from the kernel's source; SPIR-V has neither."""
@@ -59,11 +59,11 @@ class Arguments(Protocol):
         """The error for a number that does not fit its argument."""
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
-        """Set them one by one, for a launch that takes what was set."""
+        """Set them one by one on the kernel, for a launch that reads them from there."""
 
 
 class Typed:
-    """Of a kernel whose types are known: packed at once, for a launch that takes them all `at_once` if there is one."""
+    """Arguments of known types: packed at once, for a launch that takes them all `at_once` if there is one."""
 
     def __init__(self, name: str, types: Sequence[str], sizes: Sequence[int], *, at_once: bool) -> None:
         self.types: tuple[str, ...] | None = tuple(types)
@@ -90,12 +90,12 @@ class Typed:
         self.slots: Any = ctypes.addressof(self._slots) if at_once else None
 
     def declare(self, declared: Sequence[Declared]) -> None:
-        """As Arguments says."""
+        """Implements `Arguments`."""
         for each, (name, type_, least, most) in zip(self._parameters, declared, strict=True):
             each.declare(f"argument {name} of {self._name} ({type_})", least, most)
 
     def collect(self, given: tuple[Any, ...]) -> Collected:
-        """As Arguments says."""
+        """Implements `Arguments`."""
         if len(given) != self._count:
             raise _wrong_number(self._name, len(given), self._count, self.types)
         if not given:
@@ -118,7 +118,7 @@ class Typed:
         return values, kept, nbytes
 
     def too_large(self, values: Sequence[Any]) -> errors.OutOfRange:
-        """As Arguments says."""
+        """Implements `Arguments`."""
         for each, value in zip(self._parameters, values, strict=True):
             try:
                 struct.pack(f"<{each.code}", value)
@@ -127,7 +127,7 @@ class Typed:
         return errors.OutOfRange("a number does not fit its argument")
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
-        """As Arguments says."""
+        """Implements `Arguments`."""
         try:
             self.pack(*values)
         except OverflowError:
@@ -139,7 +139,7 @@ class Typed:
 
 
 class Untyped:
-    """Of a kernel whose driver does not tell the types: every argument has to say itself how large it is."""
+    """Arguments where the driver does not report types: every value has to define its own size."""
 
     types: tuple[str, ...] | None = None
     slots: Any = None
@@ -149,10 +149,10 @@ class Untyped:
         self._count = count
 
     def declare(self, declared: Sequence[Declared]) -> None:
-        """As Arguments says; arguments without a type have no range either."""
+        """Implements `Arguments`; arguments without a type have no range either."""
 
     def collect(self, given: tuple[Any, ...]) -> Collected:
-        """As Arguments says."""
+        """Implements `Arguments`."""
         if len(given) != self._count:
             raise _wrong_number(self._name, len(given), self._count, None)
         kept: list[Any] = []
@@ -182,11 +182,11 @@ class Untyped:
         """There is nothing to pack them into."""
 
     def too_large(self, values: Sequence[Any]) -> errors.OutOfRange:
-        """As Arguments says."""
+        """Implements `Arguments`."""
         return errors.OutOfRange("a number does not fit its argument")
 
     def set(self, handle: int, values: Sequence[Any]) -> None:
-        """As Arguments says."""
+        """Implements `Arguments`."""
         for index, (size, raw) in enumerate(values):
             if result := _set(handle, index, size, raw):
                 check(result, _set)

@@ -29,7 +29,7 @@ _everyone: Final[WeakSet[BoundArguments]] = WeakSet()
 
 
 class GraphHandle(Resource):
-    """The driver's graph. Views of its binary hold it, and so does what runs it."""
+    """The driver's graph. Views of its binary hold it, and so do commands that run it."""
 
     __slots__ = ("called", "kept", "lifetime")
 
@@ -58,7 +58,7 @@ class BoundArguments:
         _everyone.add(self)
 
     def clear(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         self._values = []
 
     def begin_anew(self) -> None:
@@ -104,7 +104,7 @@ class BoundArguments:
         profile: GraphProfile | None,
         ahead: Callable[[int], None] | None = None,
     ) -> tuple[Callable[..., int], list[Any]]:
-        """The command that runs the graph, and what that will keep; `ahead` is called with the list right before."""
+        """The command that runs the graph, and objects that it keeps; `ahead` is called with the list right before."""
         values = self._collect(arguments)
         query = None if profile is None else profile.handle
         # The places of the arguments' memory, behind the first, are those of the arguments.
@@ -153,7 +153,7 @@ class BoundArguments:
 
 
 def _names_of(arguments: tuple[GraphArgument, ...]) -> dict[str, GraphArgument]:
-    """By every name; where two share one, an argument's own name goes first, then the order of the arguments."""
+    """Arguments by every name; where two share one, an argument's own name goes first, then the arguments' order."""
     found = {each.name: each for each in arguments}
     for each in arguments:
         for name in (*each.tensor_names, each.friendly_name):

@@ -51,7 +51,7 @@ def kernels(module: bytes) -> dict[str, int]:
         reader.read(_instructions(module))
         return {name: reader.reached(entry) for name, entry in reader.kernels.items()}
     except IndexError:
-        # Cut short, or worse: for the driver to judge.
+        # Truncated or invalid: the driver reports the error.
         return {}
 
 
@@ -89,7 +89,7 @@ class _Reader:
                 self._variables |= dict.fromkeys(words[2:], self._variables[words[1]])
 
     def reached(self, entry: int) -> int:
-        """What a function and all that it calls read."""
+        """The mask of dimensions that a function and all its callees read."""
         mask, seen, pending = 0, set[int](), [entry]
         while pending:
             function = pending.pop()
@@ -136,7 +136,7 @@ class _Reader:
                 vectors.add(result)
                 tracked.add(result)
             else:
-                # Whatever else an id is used for, all of it counts.
+                # Any other use of an id counts as a read of all dimensions.
                 mask = ALL
         if has_body:
             self._reads[function], self._calls[function] = mask, calls
@@ -147,7 +147,7 @@ class _Reader:
 
 
 def _operands(opcode: int, words: Sequence[int]) -> Sequence[int]:
-    """Those words of an instruction that may be ids."""
+    """The words of an instruction that may be ids."""
     if opcode in (Op.Load, Op.CompositeExtract):
         return words[3:4]
     if opcode == Op.Store:

@@ -1,7 +1,7 @@
-"""The dimensions along which kernels tell their work-items apart.
+"""The dimensions whose ids kernels read.
 
 A kernel that never reads an id along y does the same in all work-items along y. A launch that asks for several of them
-was most likely meant otherwise, and this is how it is noticed.
+is most likely a mistake, and is detected here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Dimensions:
         self._found: dict[str, int] | None = None
 
     def read_by(self, kernel: str) -> int:
-        """The dimensions whose ids a kernel reads, as a mask; all of them where the SPIR-V does not tell."""
+        """The dimensions whose ids a kernel reads, as a mask; all of them where the SPIR-V does not show it."""
         if self._found is None:
             # Few programs need the reader: only launches in two or three dimensions ask.
             from anyzero.api.launches.dimension_reader import kernels

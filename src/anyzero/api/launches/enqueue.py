@@ -1,4 +1,4 @@
-"""The way of a kernel into a list."""
+"""Appending a kernel's launch to a list."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _everyone: Final[WeakSet[Enqueue]] = WeakSet()
 
 
 class Enqueue:
-    """A kernel's way into lists. A launch changes the kernel, so the thread holds the `turn` meanwhile.
+    """Appends a kernel to lists. A launch changes the kernel, so the thread holds the `turn` meanwhile.
 
     It is apart from the kernel because this is the hottest path: attributes of an object that can be closed take longer
     to find. For the same reason callers bring the kernel's handle along, which a closed one does not have.
@@ -81,7 +81,7 @@ class Enqueue:
         return 0
 
     def prepare(self, kernel: int, sizes: Grid, values: Sequence[Any]) -> None:
-        """Set everything for a launch that takes what was set; the caller has the turn."""
+        """Set everything on the kernel, for a launch that reads it from there; the caller has the turn."""
         self.set_group(kernel, sizes.group_size)
         if self._offset is not sizes.offset:
             self._move(kernel, sizes)
@@ -98,7 +98,7 @@ class Enqueue:
 
 
 class EnqueueSet(Enqueue):
-    """Of a kernel whose arguments cannot go along with the launch: they are set one by one before."""
+    """For a kernel whose arguments cannot be passed with the launch: they are set one by one before."""
 
     __slots__ = ()
 
@@ -112,7 +112,7 @@ class EnqueueSet(Enqueue):
         count: int,
         waits: int | None,
     ) -> int:
-        """As Enqueue says."""
+        """Implements `Enqueue`."""
         with self.turn:
             self.prepare(kernel, sizes, values)
             result = _launch_set(lst, kernel, sizes.count_at, sizes.parameters, event, count, waits)
@@ -130,7 +130,7 @@ def launch(
     signal: Event | None,
     wait: Waits,
 ) -> Completion | None:
-    """Every launch by brackets: arguments and keywords as they came, in one call without packing them again."""
+    """Every launch by ``kernel[…](…)``: arguments and keywords as given, in one call without packing them again."""
     grid = sizes.suggested
     if group is not None or grid is None:
         try:

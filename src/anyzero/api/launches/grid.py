@@ -29,12 +29,12 @@ Extents = int | tuple[int, ...]
 Three = tuple[int, int, int]
 
 ORIGIN: Final[Three] = (0, 0, 0)
-"""Where global ids usually begin."""
+"""The usual global offset."""
 
 AXES: Final = "xyz"
 _LARGEST: Final = (1 << 32) - 1
 _RANGES: Final = 64
-"""So many global sizes are remembered, and so many group sizes of each."""
+"""Number of cached global sizes, and of cached group sizes for each of them."""
 
 _suggest: Final = function("zeKernelSuggestGroupSize")
 
@@ -78,7 +78,7 @@ class Grid:
 class NDRange:
     """The global size that a kernel was launched with, and the grids of its groups so far.
 
-    ``kernel[sizes]`` finds it, so it holds what a launch needs; but not the kernel, which would then hold itself.
+    ``kernel[sizes]`` finds it, so it holds the data of a launch; but not the kernel, which would then hold itself.
     """
 
     __slots__ = ("enqueue", "global_size", "grids", "key", "suggested", "written")
@@ -88,11 +88,11 @@ class NDRange:
         self.global_size = global_size
         self.written = written
         self.key = key
-        """The very object that stood in brackets last."""
+        """The last object given in brackets."""
         self.grids: dict[Any, Grid] = {}
-        """By group size; under None the one with a suggested size."""
+        """Grids by group size; under None the one with a suggested size."""
         self.suggested: Grid | None = None
-        """The latter, where most launches find it soonest."""
+        """The grid of a suggested size, as an attribute for fast access."""
 
     def grid(
         self, group: Any, suggest: Callable[[Three], Three], offset: Any = None, cooperative: bool = False
@@ -126,7 +126,7 @@ class NDRange:
 
 
 def range_of(kernel: Kernel, sizes: Any) -> NDRange:
-    """The global size that stands in brackets; the usual ones are remembered."""
+    """The global size in brackets; the usual ones are cached."""
     made = NDRange(kernel.enqueue, *extents(kernel.name, sizes), sizes)
     with suppress(KeyError, TypeError):
         return kernel.ranges[sizes]
@@ -138,8 +138,8 @@ def range_of(kernel: Kernel, sizes: Any) -> NDRange:
 
 
 def grid_of(kernel: Kernel, sizes: NDRange, group: Any, offset: Any = None, cooperative: bool = False) -> Grid:
-    """The grid of a launch. Sizes are checked where they come first, and remembered."""
-    # A group size is no type, so both kinds of keys are apart.
+    """The grid of a launch. Sizes are checked on first use, and cached."""
+    # A group size is never a type, so the two kinds of keys differ.
     key = group if offset is None and not cooperative else (Grid, group, offset, cooperative)
     with suppress(KeyError, TypeError):
         return sizes.grids[key]
@@ -214,7 +214,7 @@ def _shown(size: Any) -> str:
 
 
 def _line(name: str, given: Sequence[Any]) -> str:
-    """The right line for one that is not."""
+    """The suggested line for a wrong one."""
     if given and all(isinstance(each, float | int | np.number) and isfinite(each) for each in given):
         whole = ", ".join(str(ceil(each)) for each in given)
         return f"Write {name}[{whole}](…); n // m and math.ceil(n / m) are integers where n / m is not."
@@ -230,7 +230,7 @@ def _line(name: str, given: Sequence[Any]) -> str:
 
 
 def _meant(name: str, first: tuple[Any, ...], second: tuple[Any, ...]) -> list[str]:
-    """The lines that a pair in brackets may have stood for: sizes of all and of a group, or numbers of groups."""
+    """The possible meanings of a pair in brackets: sizes of all and of a group, or numbers of groups."""
     whole = [operator.index(each) for each in first]
     plain = f"{name}[{', '.join(map(str, whole))}]"
     if second == (None,):
@@ -248,7 +248,7 @@ def _meant(name: str, first: tuple[Any, ...], second: tuple[Any, ...]) -> list[s
 
 
 def require_ids(name: str, written: str, whole: Three, group: Any, read: int) -> None:
-    """Raise InvalidArgument where all work-items along a dimension would do the same, by the ids that a kernel reads.
+    """Raise InvalidArgument for a dimension along which all work-items do the same, by the ids that a kernel reads.
 
     A kernel that reads no ids counts, or tries something out, and may run as often as it is asked to. And a group
     size in as many dimensions says that they are meant.

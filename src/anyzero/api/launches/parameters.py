@@ -1,4 +1,4 @@
-"""Parameters of kernels by their types, and how Python's values become arguments of each sort.
+"""Parameters of kernels by their types, and the conversion of Python's values to arguments of each kind.
 
 The driver tells the types as OpenCL C writes them: ``float``, ``int4``, ``global float*``, ``image2d_t``.
 """
@@ -46,14 +46,14 @@ _IMAGE: Final = re.compile(r"image(1d|2d|3d)(?:_(array|buffer))?_t")
 
 
 class Parameter:
-    """One parameter, and what may be given for it.
+    """One parameter, and the values that it accepts.
 
     `code` is its letter in a `struct` format, `size` how many bytes the driver reads.
     """
 
     takes_local = False
     plain: type | None = None
-    """Values of this very type need no conversion; buffers give their address."""
+    """Values of exactly this type need no conversion; buffers give their address."""
     code = "Q"
 
     def __init__(self, where: str, size: int = 8) -> None:
@@ -61,7 +61,7 @@ class Parameter:
         self.size = size
 
     def convert(self, value: Any, kept: list[Any]) -> Any:
-        """The value as `struct` packs it; what it needs while the kernel runs is added to `kept`."""
+        """The value as `struct` packs it; objects that it needs while the kernel runs are added to `kept`."""
         raise NotImplementedError
 
     def declare(self, where: str, least: int | None, most: int | None) -> None:
@@ -94,10 +94,10 @@ class Pointer(Parameter):
         self._kind = "f" if name in _REALS else "i"
         self._size = struct.calcsize(_REALS[name]) if name in _REALS else _INTEGERS.get(name, 1)
         self.dtype: Any = None
-        """The elements of the last buffer, which are right: most launches have buffers of the same dtype again."""
+        """The element type of the last buffer, already checked: most launches have buffers of the same dtype again."""
 
     def require_elements(self, buffer: Buffer) -> None:
-        """Raise InvalidArgument for a buffer whose elements are others than the kernel's.
+        """Raise InvalidArgument for a buffer with a different element type from the kernel's.
 
         SPIR-V knows no signs, so int32 and uint32 are the same. Bytes and structures may be anything.
         """
@@ -114,7 +114,7 @@ class Pointer(Parameter):
         self.dtype = dtype
 
     def convert(self, value: Any, kept: list[Any]) -> int:
-        """The address that a buffer, a number or None stands for."""
+        """The address of a buffer, a number or None."""
         if value is None:
             return 0
         if isinstance(value, Buffer):
@@ -266,7 +266,7 @@ class _Vector(Parameter):
             if len(value) != self._count:
                 raise errors.InvalidArgument(f"{self.where} has {self._count} components; {len(value)} were given")
             raw = struct.pack(f"<{self._count}{component.code}", *(component.convert(each, kept) for each in value))
-            # Three components take the room of four.
+            # Three components take the space of four.
             return raw.ljust(self.size, b"\0")
         found = bytes_like(value)
         if found is None:
@@ -275,7 +275,7 @@ class _Vector(Parameter):
 
 
 def bytes_like(value: Any) -> bytes | None:
-    """The bytes of what has bytes of its own: bytes, numpy scalars and arrays, structures of ctypes; else None."""
+    """The bytes of an object that has its own: bytes, numpy scalars and arrays, structures of ctypes; else None."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, np.generic | np.ndarray):
@@ -286,7 +286,7 @@ def bytes_like(value: Any) -> bytes | None:
 
 
 def parameter(where: str, text: str, size: int) -> Parameter:
-    """The parameter of a type; `where` is how errors call it."""
+    """The parameter of a type; `where` is its name in errors."""
     if text.endswith("*"):
         if _LOCAL.search(text):
             return _Local(where)

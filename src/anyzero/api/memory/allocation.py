@@ -46,24 +46,24 @@ _free: Final = function("zeMemFreeExt")
 _open_ipc: Final = function("zeMemOpenIpcHandle")
 _close_ipc: Final = function("zeMemCloseIpcHandle")
 
-# Commands that were submitted before may still use what Python has forgotten, so the driver waits for them.
+# Submitted commands may still use memory that Python has released, so the driver defers the free.
 _policy: Final = ze.ze_memory_free_ext_desc_t(freePolicy=ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE)
 _DEFERRED: Final = ctypes.byref(_policy)
 
 
 class ContextHandle(Resource):
-    """The driver's context. Memory holds it, so that closing the context pulls nothing away from under an array."""
+    """The driver's context. Memory holds it, so that closing the context does not free memory under an array."""
 
     __slots__ = ("_lists",)
     _destroy = function("zeContextDestroy")
 
     def __init__(self, handle: int) -> None:
-        # By the handles of their devices.
+        # Keyed by the handles of their devices.
         self._lists: dict[int, _PlainList] = {}
         self.handle = handle
 
     def run(self, device: Device, command: Callable[..., int], arguments: tuple[Any, ...], kept: object) -> None:
-        """Run a command that no list of the program's was named for, and wait for it; `kept` stays until then."""
+        """Run a command without a list of the program's, and wait for it; `kept` stays until then."""
         lst = self._lists.get(device.handle)
         if lst is None:
             lst = self._lists.setdefault(device.handle, _PlainList(self.handle, device))
@@ -99,7 +99,7 @@ class ContextHandle(Resource):
 
 
 class _PlainList(Resource):
-    """An immediate list for commands that are waited for at once; `left` is what those need whose wait ended early."""
+    """An immediate list for commands that are waited for at once; `left` holds the objects of abandoned waits."""
 
     __slots__ = ("left",)
 

@@ -21,7 +21,7 @@ def _told() -> Any:
 
 
 def check_read(pointer: int, nbytes: int) -> None:
-    """The host is about to read these bytes, itself and now."""
+    """Report that the host is about to read these bytes."""
     tell = _told()
     if tell is not None:
         tell(pointer, nbytes)

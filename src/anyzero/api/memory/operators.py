@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Arithmetic", "indexed"]
 
 _LAYER: Final = "anyzero.arrays.operators"
-"""What defines them. It is loaded by its name when the first of them is used: imports point down, and a program that
+"""The module that defines the operators. It is loaded by its name on first use: imports point down, and a program that
 does no arithmetic loads nothing."""
 _FUNCTIONS: Final = "anyzero.arrays.functions"
 

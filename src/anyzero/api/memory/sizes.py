@@ -46,7 +46,7 @@ def _within(number: int, bits: int, what: str, too_large: type[errors.Error]) ->
 
 
 def place_of(index: Any, size: int, rule: str) -> int:
-    """A place among `size`, counted from the end when negative; `rule` says what an index is, where this is none."""
+    """An index below `size`, counted from the end when negative; `rule` describes valid indices, for the error."""
     try:
         at = operator.index(index)
     except TypeError:

@@ -39,7 +39,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Serialized:
-    """The bytes of a graph as the driver takes them; `kept` is what must outlive a graph that uses them in place."""
+    """The bytes of a graph as the driver takes them; `kept` must outlive a graph that uses them in place."""
 
     __slots__ = ("data", "format", "kept")
 
@@ -50,7 +50,7 @@ class Serialized:
 
     @property
     def pointer(self) -> int:
-        """Where they are."""
+        """The address of the data."""
         return int(self.data.__array_interface__["data"][0])
 
     @property
@@ -61,7 +61,7 @@ class Serialized:
 
     def desc(self, flags: int, options: bytes | None) -> npu.ze_graph_desc_2_t:
         """The structure that describes them."""
-        # An empty array has an address too, and the driver has its own opinion of emptiness.
+        # An empty array has an address too; the driver itself reports an empty source.
         return npu.ze_graph_desc_2_t(
             format=self.format,
             inputSize=self.data.nbytes,
@@ -104,7 +104,7 @@ def envelope(
     total = _HEAD.size + xml.nbytes + _LENGTH.size + weights.nbytes
     pages = mmap.mmap(-1, total, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with suppress(OSError):
-        # To populate small pages takes ten times as long as to fill large ones.
+        # Populating small pages takes ten times as long as filling large ones.
         pages.madvise(mmap.MADV_HUGEPAGE)
     made = np.frombuffer(pages, np.uint8)
     _HEAD.pack_into(pages, 0, *compiler, _PARTS, xml.nbytes)
@@ -117,7 +117,7 @@ def envelope(
 
 
 def build_flags(options: GraphOptions, *, profiling: bool) -> bytes | None:
-    """Build flags as the driver reads them; a mapping holds what the compiler is configured with."""
+    """Build flags as the driver reads them; a mapping holds the compiler's configuration."""
     text = options if isinstance(options, str) else ""
     configured = {} if isinstance(options, str) else {key: _value(value) for key, value in options.items()}
     if profiling:
@@ -149,7 +149,7 @@ def _beside(source: object) -> npt.NDArray[np.uint8]:
 
 
 def bytes_of(source: object) -> npt.NDArray[np.uint8]:
-    """What a file or memory holds, without a copy; a file is mapped."""
+    """The contents of a file or of memory, without a copy; a file is mapped."""
     if isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as file:
             if not os.fstat(file.fileno()).st_size:

@@ -16,7 +16,7 @@ from anyzero import errors, ze
 from anyzero.api.library import OURS
 
 if TYPE_CHECKING:
-    # Where it is needed it is imported: SPIR-V that is there already needs nothing of it.
+    # Imported on use: a program that has SPIR-V already does not need it.
     from anyzero.opencl_c import Compiled
 
 __all__ = ["Constants", "Description", "Format", "ModuleInputs", "ModuleSource", "read"]
@@ -43,7 +43,7 @@ _LARGEST: Final = 8
 
 
 def read(source: Any, options: str = "") -> tuple[bytes, str, str]:
-    """The bytes of a module, of a file or those given, the options that are the driver's, and what clang said."""
+    """The bytes of a module, from a file or as given, the driver's options, and clang's messages."""
     if isinstance(source, bytes):
         return source, options, ""
     if isinstance(source, bytearray | memoryview | np.ndarray):
@@ -62,7 +62,7 @@ def read(source: Any, options: str = "") -> tuple[bytes, str, str]:
 
 
 def from_text(text: str, options: str) -> tuple[bytes, str, str]:
-    """The same of OpenCL C."""
+    """The same for OpenCL C."""
     from anyzero.opencl_c import compile_text
 
     return _compiled(lambda flags: compile_text(text, flags), options)
@@ -76,7 +76,7 @@ def _compiled(compile_with: Callable[[list[str]], Compiled], options: str) -> tu
 
 
 def format_of(data: bytes, name: str, given: Format | None) -> int:
-    """The format: the given one, else what the first bytes say."""
+    """The given format, else the one that the first bytes show."""
     if given is not None:
         if given not in _FORMATS:
             raise ValueError(f"format={given!r} is not one of {', '.join(_FORMATS)}")
@@ -92,13 +92,13 @@ def format_of(data: bytes, name: str, given: Format | None) -> int:
 
 
 def foreign(data: bytes) -> tuple[str, str] | None:
-    """Bytes that are no module, by their first ones, and what to do about it; None where a driver has to look."""
+    """The kind of bytes that are no module, by their first ones, and the remedy; None where a driver has to look."""
     if not data:
         return "empty", "Did the compiler that writes it fail?"
     for magic, what, remedy in _FOREIGN:
         if data.startswith(magic):
             return what, remedy
-    if OURS and data.startswith(b"\x7fELF"):  # what other drivers make of modules is ELF too
+    if OURS and data.startswith(b"\x7fELF"):  # other drivers' native binaries are ELF too
         return "an ELF file: a program, a library, or another driver's binary", _COMPILE
     head = data[:512]
     if all(byte in b"\t\n\f\r" or 32 <= byte < 127 for byte in head):
@@ -113,7 +113,7 @@ def foreign(data: bytes) -> tuple[str, str] | None:
 
 
 def _constant(number: int, value: Any) -> bytes:
-    """The bytes of a specialization constant. The driver knows its size and reads so many of them."""
+    """The bytes of a specialization constant. The driver knows its size and reads that many."""
     if isinstance(value, np.generic):
         raw = value.tobytes()
     elif isinstance(value, bytes):
@@ -141,7 +141,7 @@ def _constant(number: int, value: Any) -> bytes:
 
 
 class ModuleInputs(NamedTuple):
-    """What a module was made from, one entry for each of its files: enough to make it again elsewhere."""
+    """The inputs that a module was made from, one entry for each of its files: enough to make it again elsewhere."""
 
     files: tuple[bytes, ...]
     """SPIR-V, or native binaries."""
@@ -175,7 +175,7 @@ def _identifier(number: Any) -> int:
 
 
 class Description:
-    """What the driver reads to make a module; `desc` is the structure, the rest is what that points to."""
+    """The description of a module for the driver; `desc` is the structure, the rest is the memory that it points to."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ def current() -> Description:
 
 
 def anywhere() -> bytes:
-    """A description for programs that find no Python: it holds only what is true on any machine."""
+    """A description for programs that find no Python: it holds only facts that are true on any machine."""
     unknown = Machine(
         model="without Python",
         clock_mhz=machine.FALLBACK_CLOCK_MHZ,

@@ -121,7 +121,7 @@ def _caches(root: Path) -> tuple[Cache, ...]:
 
 
 def _memory(root: Path) -> int:
-    """Physical memory, or what the container allows when that is less; whole pages."""
+    """Physical memory, or the container's limit when that is less; whole pages."""
     total = 0
     try:
         match = re.search(r"^MemTotal:\s*(\d+) kB", (root / "proc/meminfo").read_text(), re.MULTILINE)

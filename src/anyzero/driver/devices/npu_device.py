@@ -80,7 +80,7 @@ def _no_kernels() -> tuple[Blob, ...]:
 def _queue_groups(part: Part) -> tuple[Blob, ...]:
     """For zeDeviceGetCommandQueueGroupProperties: graphs and copies first, copies only second."""
     copy = ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY
-    # One engine executes graphs side by side on all threads, whichever queues they come from.
+    # One engine executes graphs of all queues side by side on all threads.
     groups = [(copy | ze.ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE, 1, COMPUTE_FILL_PATTERN)]
     if part.shape.copy:
         groups.append((copy, part.shape.copy, FILL_PATTERN))

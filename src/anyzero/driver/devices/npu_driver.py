@@ -13,7 +13,7 @@ from anyzero.ze import npu_constants as npu
 __all__ = ["UUID", "VERSION", "blobs", "extensions"]
 
 UUID: Final = npu.ze_intel_npu_driver_uuid
-"""The only one that the plugin looks for."""
+"""The only identity that the plugin looks for."""
 
 BLOB_FORMAT: Final = 2
 """Counts up when compiled models of older versions can no longer be read."""
@@ -23,7 +23,7 @@ VERSION: Final = pack_version(0, 1, 0 << 8 | BLOB_FORMAT)
 
 _EXTENSIONS: Final = (
     *compute_driver.EVERYWHERE,
-    # Not the newest: from later versions than 1.17 the plugin expects features that this driver lacks.
+    # Not the newest version: from versions later than 1.17 the plugin expects features that this driver lacks.
     (npu.ZE_GRAPH_EXT_NAME, npu.ZE_GRAPH_EXT_VERSION_1_17),
     (npu.ZE_PROFILING_DATA_EXT_NAME, npu.ZE_PROFILING_DATA_EXT_VERSION_1_0),
     (npu.ZE_COMMAND_QUEUE_NPU_EXT_NAME, npu.ZE_COMMAND_QUEUE_NPU_EXT_VERSION_1_1),

@@ -40,7 +40,7 @@ TIMER_HZ: Final = 1_000_000_000
 """The engine's clock counts nanoseconds."""
 
 FILL_PATTERN: Final = 128
-"""Of groups that only copy, which are narrower engines on other hardware."""
+"""The limit of groups that only copy, which are narrower engines on other hardware."""
 COMPUTE_FILL_PATTERN: Final = 1 << 16
 MEMORY_CHANNEL_BITS: Final = 64
 """The width of one memory channel; only firmware knows their number."""
@@ -63,7 +63,7 @@ _ALL_ACCESS: Final = (
 
 
 def of_every_device(memory: int) -> tuple[Blob, ...]:
-    """Extensions of the device properties that do not depend on what the device computes."""
+    """Extensions of the device properties that are the same for every kind of device."""
     return (
         Blob.behind(
             ze.ze_device_properties_t,
@@ -156,7 +156,7 @@ def _device_uuid(part: Part) -> tuple[int, ...]:
 
 
 def identity(part: Part, **own: Any) -> tuple[Blob, ...]:
-    """For zeDeviceGetProperties: what all devices have in common, and what is this one's own."""
+    """For zeDeviceGetProperties: the properties that all devices share, and those of this one."""
 
     def properties(stype: int, timer_resolution: int) -> Blob:
         # A work-group runs on one thread, as it runs on one sub-slice of a GPU: so a thread is a sub-slice.

@@ -1,4 +1,4 @@
-"""Which devices exist: the grammar of ``ANYZERO_DEVICES``.
+"""The set of devices: the grammar of ``ANYZERO_DEVICES``.
 
     devices = device { "," device }
     device  = backend [ ":" option { "," option } ]
@@ -147,7 +147,7 @@ _ACCEPTS: Final = "backend[:option=value,…][,backend…], for example cpu:tile
 
 
 def parse(text: str) -> tuple[DeviceShape, ...]:
-    """Read the value of ``ANYZERO_DEVICES``; raise :class:`~anyzero.config.ConfigError` naming what is known.
+    """Read the value of ``ANYZERO_DEVICES``; raise :class:`~anyzero.config.ConfigError` naming the known words.
 
     >>> [shape.tiles for shape in parse("cpu:tiles=2,memory=4G,cpu")]
     [2, 1]
@@ -216,7 +216,7 @@ def chosen(config: Config, openvino: OpenVINO | None) -> tuple[DeviceShape, ...]
 
 
 def settle(shape: DeviceShape, config: Config, machine_memory: int) -> DeviceShape:
-    """Fill what the user left open from the other variables and the machine."""
+    """Fill the values that the user left open from the other variables and the machine."""
     memory = shape.memory or config.memory or machine_memory
     if memory < shape.tiles * MIN_TILE_MEMORY:
         by_memory = not shape.memory and config.memory

@@ -20,7 +20,7 @@ def permuted(items: tuple[T, ...], order: tuple[int, ...] | None) -> tuple[T, ..
 
 
 def adapt_input(edit: Edit, given: Boundary, wish: Wish) -> None:
-    """Gives the Parameter the type and layout asked for, and converts back for the layers that use it."""
+    """Gives the Parameter the requested type and layout, and converts back for the layers that use it."""
     changed = Port(given.port.id, wish.type, permuted(given.port.dims, wish.order), given.port.names)
     if changed == given.port:
         return
@@ -38,7 +38,7 @@ def adapt_input(edit: Edit, given: Boundary, wish: Wish) -> None:
 
 
 def adapt_output(edit: Edit, given: Boundary, wish: Wish) -> None:
-    """Converts the value in front of the Result to the type and layout asked for."""
+    """Converts the value in front of the Result to the requested type and layout."""
     changed = given.port._replace(type=wish.type, dims=permuted(given.port.dims, wish.order))
     if changed == given.port:
         return
@@ -57,7 +57,7 @@ def adapt_output(edit: Edit, given: Boundary, wish: Wish) -> None:
 
 
 def _movable(type_: ElementType) -> ElementType:
-    """Einsum has no other types."""
+    """Einsum supports no other types."""
     return BY_NAME["u8"] if type_.name == "boolean" else type_
 
 

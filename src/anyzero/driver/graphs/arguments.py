@@ -48,7 +48,7 @@ class Argument:
         return not all(dim.static for dim in self.shape)
 
     def record(self) -> ArgumentRecord:
-        """As a manifest holds it."""
+        """The record of this argument in a manifest."""
         return ArgumentRecord(
             self.direction,
             self.role,

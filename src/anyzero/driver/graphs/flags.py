@@ -50,14 +50,14 @@ _LISTS: Final = ("inputs_precisions", "outputs_precisions", "inputs_layouts", "o
 @dataclass(slots=True)
 class Flags:
     lists: dict[str, dict[str, str]] = field(default_factory=lambda: {name: {} for name in _LISTS})
-    """By the flag's name: the value for each index or name."""
+    """For each flag: the values by index or name."""
     config: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The precision and layout asked for, if they differ from the model's."""
+    """The requested precision and layout, if they differ from the model's."""
 
     type: ElementType
     layout: str
@@ -123,7 +123,7 @@ def _by_index(flags: Flags, flag: str, boundaries: list[Boundary]) -> dict[int, 
     for key, value in flags.lists[flag].items():
         named = [index for index, boundary in enumerate(boundaries) if boundary.called(key)]
         if key.isascii() and key.isdigit() and len(key) < 10:
-            # What clients send; a name is a number only where there is no such index.
+            # Clients send indices; the key is a name only where there is no such index.
             named = [int(key)] if int(key) < len(boundaries) else named
         if not named:
             raise refuse(f"--{flag} names {key[:80]}, and the model has {len(boundaries)} {flag.partition('_')[0]}")

@@ -1,4 +1,4 @@
-"""Answers to requests about modules and kernels that take the compiler, or at least its reader of SPIR-V.
+"""Answers to requests about modules and kernels that need the compiler, or at least its reader of SPIR-V.
 
 `requests` has the functions that the engine calls; each one here does the work of the one of the same name there.
 """
@@ -92,7 +92,7 @@ def _described(plan: Plan) -> bytes:
 
 
 def _shareable(plan: Plan) -> bool:
-    """May modules made from the same inputs share one build in the engine?
+    """Whether modules made from the same inputs may share one build in the engine.
 
     Not if they have variables or symbols to link, nor if the cache is off or a dump is asked for.
     """

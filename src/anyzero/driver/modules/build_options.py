@@ -28,7 +28,7 @@ _EFFECTS: Final[dict[str, tuple[str, int]]] = {
     **dict.fromkeys([f"{maker}-256-GRF-per-thread" for maker in _MAKERS], ("large_registers", True)),
     "-ze-opt-large-register-file": ("large_registers", True),
 }
-"""The option that a flag sets, and to what."""
+"""The option that a flag sets, and its value."""
 
 # Flags that ask for the default, permit optimisations that are not done, or tune other hardware.
 _WITHOUT_EFFECT: Final = frozenset(
@@ -85,7 +85,7 @@ _WITH_VALUE: Final = (
     "-cl-intel-num-thread-per-eu",
     "-cl-intel-reqd-eu-thread-count",
 )
-"""Behind `=` or as the next word."""
+"""Flags whose value follows `=` or is the next word."""
 _FOR_SOURCES: Final = ("-D", "-I")
 """Flags for a compiler of source text; their value follows at once or as the next word."""
 
@@ -172,6 +172,6 @@ def _level(text: str, given: dict[str, Any], warnings: list[str]) -> None:
 
 
 def _shown(word: str) -> str:
-    """Shortened and printable, for a log."""
+    """The text of a flag for a log: shortened and printable."""
     start = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in word[:80])
     return start if len(word) <= 80 else f"{start}…"

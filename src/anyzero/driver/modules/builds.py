@@ -1,4 +1,4 @@
-"""Builds on disk: what the engine was told of a module when it was built the first time.
+"""Builds on disk: the replies that the engine got when modules were first built.
 
 A process that finds one answers for the module without reading its SPIR-V, and finds its kernels' containers by keys
 that are stored along. That makes a first launch from the cache five times as fast: reading SPIR-V needs a good part of
@@ -33,7 +33,7 @@ _FORMAT: Final = b"anyzero build 1"
 
 
 class Keys:
-    """What the keys of a module's containers begin with; empty for a stage that its kernels do not have."""
+    """Base digests of the keys of a module's containers; empty for a stage that its kernels do not have."""
 
     __slots__ = ("final", "first")
 
@@ -127,7 +127,7 @@ def _key(request: bytes) -> bytes:
 
 @cache
 def _planner() -> str:
-    """Stands for the code that reads modules and makes keys."""
+    """A fingerprint of the code that reads modules and makes keys."""
     package = os.path.abspath(f"{__file__}/../../..")  # noqa: PTH100 (as objects, paths take ten times as long)
     return "\n".join(fingerprint(f"{package}/{each}") for each in ("compiler", "driver/modules", "layouts", "spirv"))
 

@@ -32,7 +32,7 @@ from anyzero.wire import Reader, WireError
 __all__ = ["Container", "decode", "encode", "relink"]
 
 _COVERED: Final = CONTAINER_HEAD_OFFSETS["checksum"] + 8
-"""Where the bytes begin that the checksum is of."""
+"""The offset of the first byte that the checksum covers."""
 _KINDS: Final[dict[int, ArgumentKind]] = {layout.ArgumentKind[each.upper()]: each for each in get_args(ArgumentKind)}
 """The compiler's names of them, by number."""
 
@@ -45,7 +45,7 @@ class Container:
     kernel_uuid: bytes
     module_uuid: bytes
     function: bool = False
-    """A function whose address a program asks for, instead of a kernel."""
+    """A function whose address a program requests, instead of a kernel."""
 
 
 def encode(content: Container) -> bytes:
@@ -170,7 +170,7 @@ def relink(data: bytes, plans: Sequence[int]) -> bytes:
 
 
 def checksum(data: bytes | memoryview, before: int = 0) -> int:
-    """Of bytes behind others with the checksum `before`."""
+    """The checksum of bytes that follow others with the checksum `before`."""
     return zlib.crc32(data, before)
 
 

@@ -1,4 +1,4 @@
-"""The head of a container, for those who pass containers on without a look inside."""
+"""The head of a container, for callers that pass containers on without decoding them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["fits_groups", "looks_whole"]
 
 
 def looks_whole(data: bytes) -> bool:
-    """Has it the magic number of a container and the length it states? The contents are not checked."""
+    """Whether it has the magic number of a container and the length it states. The contents are not checked."""
     if len(data) < CONTAINER_HEAD_BYTES:
         return False
     head = ContainerHead.unpack(data)
@@ -16,5 +16,5 @@ def looks_whole(data: bytes) -> bool:
 
 
 def fits_groups(data: bytes) -> bool:
-    """May code for groups of one size be faster than that of this container, which is whole?"""
+    """Whether code for groups of one size may be faster than that of this container, which is whole."""
     return bool(ContainerHead.unpack(data).flags & KernelFlag.FITS_GROUPS)

@@ -81,7 +81,7 @@ class _Merged:
     def _symbol(
         self, name: bytes, symbol: Symbol, places: dict[int, tuple[_Section, int]], kernel: bytes, entry: bytes
     ) -> tuple[tuple[int, int], int]:
-        """The symbol in the merged file, and what is added to a reference to it."""
+        """The symbol in the merged file, and the addend of references to it."""
         if symbol.section in places and symbol.type == elf.SECTION_SYMBOL:
             section, start = places[symbol.section]
             return (LOCAL, section.number), start

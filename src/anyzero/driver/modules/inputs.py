@@ -38,7 +38,7 @@ class Unit:
 def read(data: bytes, flags: str, values: Mapping[int, bytes], environment: Config, *, pages: bool = True) -> Unit:
     """Reads an input and verifies its declarations; raises SpirvError where they are wrong.
 
-    `pages` says whether the device pages memory in on demand; where it does not, kernels check what they touch.
+    `pages` says whether the device pages memory in on demand; where it does not, kernels check their accesses.
     """
     options, warnings = build_options.parse(flags, environment)
     options = replace(options, residency_checks=not pages)

@@ -45,13 +45,13 @@ _AMOUNTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What came of a kernel or a function."""
+    """The container of a kernel or a function, and its origin."""
 
     container: bytes
     log: str = ""
-    """The compiler's, if it had to run."""
+    """The compiler's log, if it had to run."""
     provisional: bool = False
-    """Is this the code of the first stage?"""
+    """Whether this is the code of the first stage."""
     origin: int = ReplyOrigin.MEMORY
 
 
@@ -90,7 +90,7 @@ def create(plan: Plan, name: str, kind: int, *, soon: bool = False, group: Group
 
 
 def _function(plan: Plan, name: str, kind: int) -> int:
-    """The id of the function that a name stands for."""
+    """The id of the function with that name."""
     if kind == CodeKind.KERNEL and name in plan.module.kernels:
         return plan.module.kernels[name].function.id
     if kind == CodeKind.FUNCTION and name in plan.functions:
@@ -112,7 +112,7 @@ def _made(plan: Plan, name: str, kind: int, reached: Reached, soon: bool, group:
         plan.keys[name, kind] = identity
     environment = settings()
     store = kernel_cache.of(environment)
-    # Code that is linked with other modules, or looked at by people, comes in one stage.
+    # Code that is linked with other modules, or meant for reading, is compiled in one stage.
     plain = not (ids or environment.dump) and _has_stages(options)
     soon = soon and plain and kind == CodeKind.KERNEL and environment.stages != "final"
     first = key(plan, name, kind, (), replace(options, quick=True)) if soon else b""
@@ -186,7 +186,7 @@ def _uncollected() -> Iterator[None]:
 
 @_uncollected()
 def _compile(plan: Plan, name: str, kind: int, linked: Sequence[spirv.Module], options: Options) -> CompiledKernel:
-    # It loads LLVM, which a program with all its kernels in the cache can do without.
+    # The import loads LLVM, which a program with all its kernels in the cache can do without.
     from anyzero.compiler import pipeline
 
     if kind == CodeKind.KERNEL:
@@ -210,12 +210,12 @@ def _has_stages(options: Options) -> bool:
 
 
 def key(plan: Plan, name: str, kind: int, linked: Sequence[Plan], options: Options | None = None) -> bytes:
-    """Stands for everything that a container depends on; the options are the plan's own where none are given."""
+    """The key of a container: of all that it depends on; the options are the plan's own where none are given."""
     return builds.container_key(_base(plan, linked, options or plan.options_of(name, kind)), name, kind)
 
 
 def keys_of(plan: Plan) -> Keys | None:
-    """What the keys of a plan's kernels begin with; None where they do not all begin alike."""
+    """Base digests of the keys of a plan's kernels; None where the kernels do not share them."""
     if len(plan.units) != 1 or plan.shipped or plan.imports:
         return None
     options = plan.units[0].options

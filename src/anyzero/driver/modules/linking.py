@@ -1,4 +1,4 @@
-"""Imports and exports: symbols that a module needs, the modules that provide them, and what its kernels reach.
+"""Imports and exports: symbols that a module needs, the modules that provide them, and those its kernels reach.
 
 Linked modules stay modules: the code of a kernel includes the functions it reaches in all of them, and every module
 keeps its own variables.
@@ -47,11 +47,11 @@ class Linkable(NamedTuple):
 
     @property
     def strong(self) -> bool:
-        """Must it be the only one of its name?"""
+        """Whether it must be the only one of its name."""
         return self.kind == "export"
 
     def wants(self) -> bool:
-        """Is it defined in another module?"""
+        """Whether it is defined in another module."""
         return self.kind == "import" and not (isinstance(self.symbol, Function) and self.symbol.has_body)
 
 
@@ -101,7 +101,7 @@ def imported_variables(module: Module) -> dict[int, str]:
 
 
 def held(module: Module) -> list[str]:
-    """The imported variables whose addresses are in constants and in what other variables begin with."""
+    """The imported variables whose addresses are in constants and in initializers of other variables."""
     wanted = imported_variables(module)
     if not wanted:
         return []
@@ -158,7 +158,7 @@ def reach(plan: Plan, function: int) -> Reached:
         if found.has_body or not found.linkage:
             calls[node] = [(user, callee) for callee in found.calls if callee in user.module.functions]
             if user.imported_variables:
-                # A number that is none of an id does no harm: at worst a variable counts as used that is not.
+                # A number that is no id does no harm: at worst an unused variable counts as used.
                 words = set(user.module.words[found.first : found.stop])
                 for variable in words & user.imported_variables.keys():
                     use(user, user.imported_variables[variable])
@@ -289,7 +289,7 @@ def _resolvable(plan: Plan, name: str, offers: dict[str, list[Plan]]) -> bool:
 
 
 def fits(wanted: Linkable, given: Linkable) -> str:
-    """Why one symbol cannot be linked with the other; empty if it can."""
+    """The reason why one symbol cannot be linked with the other; empty if it can."""
     if isinstance(wanted.symbol, Function) and isinstance(given.symbol, Function):
         if not compatible(wanted.symbol.type, given.symbol.type):
             return f"is {given.symbol.type} where it is defined and {wanted.symbol.type} where it is used"
@@ -303,7 +303,7 @@ def fits(wanted: Linkable, given: Linkable) -> str:
 
 
 def compatible(one: types.Type, other: types.Type) -> bool:
-    """Do values of both types have the same layout? Pointees do not matter: front ends drop their types."""
+    """Whether values of both types have the same layout. Pointees do not matter: front ends drop their types."""
     return _alike(one, other, set())
 
 

@@ -37,7 +37,7 @@ class Native:
 
     inputs: tuple[Input, ...]
     containers: Mapping[bytes, bytes] = field(default_factory=dict)
-    """By key."""
+    """Containers by key."""
     versions: str = ""
     processor: str = ""
 

@@ -99,7 +99,7 @@ class Plan:
 
     @cached_property
     def digest(self) -> bytes:
-        """Stands for everything that the module was made from, but for the flags."""
+        """A digest of everything that the module was made from, except the flags."""
         content = Writer().u32(len(self.units))
         for unit in self.units:
             content.blob(unit.input.data).u32(len(unit.input.constants))

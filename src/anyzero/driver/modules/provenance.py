@@ -37,7 +37,7 @@ def versions() -> str:
 
 
 def _llvmlite() -> str:
-    """From its files: asking the packages' metadata takes longer than finding a kernel in the cache."""
+    """The version, from its files: asking the packages' metadata takes longer than finding a kernel in the cache."""
     path = _version_file()
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123
@@ -49,7 +49,7 @@ def _llvmlite() -> str:
 
 @cache
 def llvm_files() -> str:
-    """Stands for the installed llvmlite, in a fifth of the time that its version takes."""
+    """A fingerprint of the installed llvmlite, in a fifth of the time that its version takes."""
     path = _version_file()
     try:
         found = os.stat(path)  # noqa: PTH116

@@ -3,7 +3,7 @@
 A request begins with the ids of plans to release, a reply with a status and a log. Nothing is raised: every error
 becomes a status. Any thread may call; a plan has a lock.
 
-Modules and kernels that are in the cache are answered from there. `answers` does the rest, and imports what it takes.
+Modules and kernels that are in the cache are answered from there. `answers` does the rest, with imports of its own.
 """
 
 from __future__ import annotations

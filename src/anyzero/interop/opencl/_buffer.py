@@ -132,7 +132,7 @@ def _copied(
 
 
 class _Mapping:
-    """Memory of an OpenCL buffer, held in place: OpenCL may neither free nor move what is mapped."""
+    """Memory of an OpenCL buffer, held in place: OpenCL may neither free nor move mapped memory."""
 
     __slots__ = ("_array", "_kept", "nbytes", "pointer")
 

@@ -1,4 +1,4 @@
-"""From a program's OpenCL C to SPIR-V, by `anyzero.opencl_c` with the program's build options."""
+"""Compilation of a program's OpenCL C to SPIR-V, by `anyzero.opencl_c` with the program's build options."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def options_for_clang(options: str) -> list[str]:
                 remedy="Pass options= with the options for clang instead.",
             )
     if not any(each.startswith("-cl-std=") for each in made):
-        # OpenCL's own default.
+        # The default of OpenCL.
         made.append("-cl-std=CL1.2")
     return made
 

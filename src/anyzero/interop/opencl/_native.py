@@ -65,7 +65,7 @@ _CALLED: Final = _addresses(
     _library.clSetUserEventStatus,
     _library.clReleaseEvent,
 )
-"""In the order of a link's fields."""
+"""Functions in the order of a link's fields."""
 _append_wait: Final = function("zeCommandListAppendWaitOnEvents")
 _append_signal: Final = function("zeCommandListAppendSignalEvent")
 _FOR_TURNS: Final = (_POINTER * (len(_CALLED) + 9))(
@@ -87,7 +87,7 @@ _NEEDS_EVENTS, _OPENCL_FAILED, _LEVEL_ZERO_FAILED = 1, 2, 3
 
 
 class Line:
-    """For links that end in the order in which they are made: one thread serves all of them."""
+    """Serves links that end in the order in which they are made, with one thread for all of them."""
 
     __slots__ = ("_drop", "pointer")
 

@@ -53,7 +53,7 @@ def _looks_alive(pointer: int) -> bool:
     try:
         word = _first_word(pointer)
     except FileNotFoundError:
-        return True  # it cannot be checked
+        return True  # the address cannot be checked
     except OSError:
         return False
     return word in _of_platforms() or word in _of_buffers()

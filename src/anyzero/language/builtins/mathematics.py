@@ -123,7 +123,7 @@ _define(
     "ilogb", Signature("T", "f", "i32", vectors=False), {"f": "ilogb"}, lambda x: np.frexp(x)[1] - 1, "the exponent"
 )
 
-# Of any numbers.
+# Functions of any numbers.
 _define(
     "min", Signature("TT", repeated=True), {"f": "fmin", "i": "s_min", "u": "u_min"}, lambda *x: _least(x), "the least"
 )
@@ -152,7 +152,7 @@ def _greatest(values: Any) -> Any:
     return found
 
 
-# Of integers. The plain meanings of those that need the width get it from their arguments.
+# Functions of integers. Plain implementations that need the width get it from their arguments.
 def _of_width(name: str, parameters: str, opencl: dict[str, str], plain: Callable[..., Any], doc: str) -> None:
     def apply(*values: Any) -> Any:
         if isinstance(values[0], VectorValue):
@@ -200,7 +200,7 @@ _of_width(
 )  # fmt: skip
 _of_width("abs_diff", "TT", {"i": "s_abs_diff", "u": "u_abs_diff"}, lambda t, x, y: abs(x - y), "abs(x - y)")
 
-# Questions about floats.
+# Predicates of floats.
 for _name, _op, _numpy, _doc in (
     ("isnan", "IsNan", np.isnan, "whether it is NaN"),
     ("isinf", "IsInf", np.isinf, "whether it is an infinity"),
@@ -211,7 +211,7 @@ for _name, _op, _numpy, _doc in (
     )
 
 
-# Of vectors.
+# Functions of vectors.
 def _dot(a: Any, b: Any) -> Any:
     return sum((x * y for x, y in zip(a.parts[1:], b.parts[1:], strict=True)), start=a.parts[0] * b.parts[0])
 

@@ -129,7 +129,7 @@ class Builtin:
 
 
 def as_result(value: Any, of: Any) -> Any:
-    """What a plain meaning returned, as a value of its type."""
+    """The result of a builtin's Python implementation, as a value of its type."""
     if of is None or isinstance(value, VectorValue):
         return value
     if isinstance(of, Vector):
@@ -138,7 +138,7 @@ def as_result(value: Any, of: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The plain meaning of a function of single numbers; floats of fewer bits than 64 are rounded once, at the end."""
+    """The Python implementation of an elementwise function; floats of fewer than 64 bits are rounded once, at last."""
 
     def apply(*values: Any) -> Any:
         count = next((value.type.count for value in values if isinstance(value, VectorValue)), None)

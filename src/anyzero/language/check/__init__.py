@@ -1,1 +1,1 @@
-"""From a function's syntax tree to the typed tree."""
+"""Type checking: from a function's syntax tree to the typed tree."""

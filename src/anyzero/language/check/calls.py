@@ -56,7 +56,7 @@ def _undefined(e: Expressions, node: ast.expr) -> Refusal:
 
 
 def call(e: Expressions, node: ast.Call) -> tree.Expression:
-    """A call, by what is called."""
+    """A call, by the kind of the called object."""
     if isinstance(node.func, ast.Attribute) and not e.is_outside(node.func):
         return _method(e, node, node.func)
     called = e.static(node.func)
@@ -244,13 +244,13 @@ def _function(e: Expressions, node: ast.Call, called: Function) -> tree.Expressi
 
 
 def _parameter(called: Function, name: str, value: tree.Expression) -> Any:
-    """The type of a parameter: its annotation's, or that of what is given for it."""
+    """The type of a parameter: its annotation's, or that of its argument."""
     wanted = called.annotations.get(name)
     given = value.type
     if wanted is None:
         return defaulted(given, getattr(value, "value", None))
     if isinstance(wanted, Pointer):
-        # An annotated pointer is to elements wherever they lie.
+        # An annotated pointer is to elements in any memory.
         found = given.decayed if isinstance(given, Memory) else given.pointer if isinstance(given, Array) else given
         if not isinstance(found, Pointer) or found.element != wanted.element:
             raise Refusal(f"{called.source.name} takes {wanted} for {name}, not {given}")

@@ -103,7 +103,7 @@ class Expressions:
         self.scope = scope
 
     def of(self, node: ast.expr) -> tree.Expression:
-        """The typed expression; KernelError with the place where the language does not have it."""
+        """The typed expression; raises KernelError with the place of an expression that the language does not have."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             word = _WORDS.get(type(node), type(node).__name__)
@@ -332,7 +332,7 @@ class Expressions:
         return tree.Component(base.type.element, base, [], self.index(at))
 
     def element(self, base: tree.Expression, at: ast.expr) -> tree.Index:
-        """An element of memory."""
+        """An element in memory."""
         if not isinstance(base.type, Pointer | Array | Memory):
             raise Refusal(f"{base.type} has no elements")
         nodes = at.elts if isinstance(at, ast.Tuple) else [at]
@@ -349,7 +349,7 @@ class Expressions:
         return tree.Index(base.type.element, base, found)
 
     def _is_start(self, base: tree.Expression) -> bool:
-        """Whether it is known to be the first element of its memory: a pointer of a kernel that is never moved is."""
+        """Whether it is known to be the first element of its memory, as is a kernel's pointer that is never moved."""
         if not isinstance(base.type, Pointer):
             return True
         scope = self.scope
@@ -405,7 +405,7 @@ class Expressions:
                 raise Refusal("an integer has no negative powers; write az.f32(…)")
             return tree.Binary(result, sign, self.convert(left, a, node), right)
         if sign in _COMPARISONS and a in (I64, U64) and self.fits(I32, left, right):
-            # Vectors hold twice as many.
+            # Vectors of the narrower type hold twice as many elements.
             narrow = [self.convert(each, I32, node, explicit=True) for each in (left, right)]
             return tree.Binary(result, sign, narrow[0], narrow[1])
         nonnegative = sign in ("//", "%") and self.is_nonnegative(left) and self.is_nonnegative(right)
@@ -463,7 +463,7 @@ class Expressions:
         if any(type(sign) not in _SIGNS for sign in node.ops):
             raise Refusal("`is` and `in` are not part of the language; compare numbers with ==")
         values = [self.of(each) for each in (node.left, *node.comparators)]
-        # Those between two signs stand in two comparisons.
+        # A value between two signs is an operand of two comparisons.
         for at in range(1, len(values) - 1):
             if not isinstance(values[at], tree.Constant):
                 values[at] = tree.Shared(values[at].type, values[at])
@@ -479,7 +479,7 @@ class Expressions:
         return tree.Choice(t, test, self.convert(yes, t, node), self.convert(no, t, node))
 
     def _perhaps(self, node: ast.expr) -> tree.Expression:
-        """An expression that may not be computed, so that what it assigns has no value behind it."""
+        """An expression that may not be evaluated, so variables that it assigns have no value behind it."""
         before = set(self.scope.defined)
         found = self.of(node)
         self.scope.defined = before

@@ -47,7 +47,7 @@ class _Result:
         return common(a, b)
 
     def begin(self) -> None:
-        """A new pass: the last one's type is taken."""
+        """A new pass uses the type that the last one found."""
         if self.annotated is None:
             self.type = defaulted(self.found) if self.found is not None else None
             self.found = None

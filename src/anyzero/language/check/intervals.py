@@ -1,4 +1,4 @@
-"""Bounds of integers, as far as they are known: division of what is not negative needs no correction of its sign."""
+"""Bounds of integers, as far as they are known: division of non-negative integers needs no correction of its sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checker of one function knows: its variables, its parameters and the names from outside."""
+"""The scope of one checked function: its variables, its parameters and the names from outside."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Scope:
     # Passes
 
     def settle(self, body: Callable[[], tree.Block]) -> tree.Block:
-        """Go over the body until the types of the variables stay the same, then once more for good."""
+        """Check the body until the types of the variables stay the same, then once more for the final tree."""
         for _ in range(20):
             before = self.known
             self._begin()
@@ -102,7 +102,7 @@ class Scope:
         return t
 
     def declare(self, name: str, t: Any) -> None:
-        """An annotation has given a variable its type."""
+        """Record the type that an annotation gives to a variable."""
         if name in self.parameters:
             raise Refusal(f"{name} is a parameter, whose type is fixed")
         if self.annotated.get(name, t) != t:

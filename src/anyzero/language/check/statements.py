@@ -1,4 +1,4 @@
-"""Statements: control flow, assignments, and what a function returns."""
+"""Statements: control flow, assignments, and return values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Statements", "ends"]
 
 
 def ends(block: tree.Block) -> bool:
-    """Whether no way leads to the end of a block."""
+    """Whether control flow never reaches the end of a block."""
     if not block.statements:
         return False
     last = block.statements[-1]
@@ -151,7 +151,7 @@ class Statements:
         return tree.Unpack(node, list(names), value)
 
     def _to_elements(self, target: ast.Tuple, value: tree.Expression, node: ast.stmt) -> list[tree.Statement]:
-        """`a[i], a[j] = a[j], a[i]`: variables of no name hold all values before the first is stored."""
+        """`a[i], a[j] = a[j], a[i]`: unnamed variables hold all values before the first is stored."""
         held = [f"__{node.lineno}_{node.col_offset}_{at}" for at in range(len(target.elts))]
         made: list[tree.Statement] = []
         if not (isinstance(value, tree.TupleOf) and all(isinstance(part, tree.Constant) for part in value.parts)):
@@ -199,7 +199,7 @@ class Statements:
         if isinstance(target, ast.Subscript) and type(node.op) in _SIGNS:
             base = self.expressions.of(target.value)
             if not isinstance(base.type, Vector):
-                # The place is computed once.
+                # The place is evaluated once.
                 place = self.expressions.element(base, target.slice)
                 place.indices = [
                     each if isinstance(each, tree.Constant) else tree.Shared(each.type, each) for each in place.indices
@@ -292,7 +292,7 @@ class Statements:
         value = self.expressions.of(node.value)
         return tree.Return(node, self.expressions.convert(value, self.result.join(value.type, self.scope.strict), node))
 
-    # Others
+    # Other statements
 
     def _expr(self, node: ast.Expr) -> tree.Statement | None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):

@@ -1,1 +1,1 @@
-"""From the typed tree to SPIR-V."""
+"""Code generation: from the typed tree to SPIR-V."""

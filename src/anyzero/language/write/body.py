@@ -11,7 +11,7 @@ __all__ = ["Body"]
 
 
 class Body:
-    """Instructions of one function. Variables stand at its beginning, as SPIR-V asks for."""
+    """Instructions of one function. Variables stand at its beginning, as SPIR-V requires."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -64,7 +64,7 @@ class Body:
     # Blocks
 
     def label(self, at: int) -> None:
-        """Begin a block; the one before goes on to it unless it has ended."""
+        """Begin a block; the one before branches to it unless it has ended."""
         self.branch(at)
         self.code.append(Instruction("Label", at, ()))
         self.terminated = False

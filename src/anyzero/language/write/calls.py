@@ -115,7 +115,7 @@ def _broadcast(v: Values, e: tree.Builtin, scope: str) -> int:
 
 
 def _coordinates(v: Values, index: int) -> int:
-    """The place in a group of several axes that a linear index stands for."""
+    """The coordinates in a group of a linear index."""
     size = _input(v, "WorkgroupSize", Vector(U64, 3))
     parts = []
     for axis in range(2):

@@ -19,7 +19,7 @@ __all__ = ["fail"]
 
 
 def fail(v: Values, file: str, line: int, message: str) -> None:
-    """Print what failed where, then store to an address that no memory has: the device is lost there.
+    """Print the failed condition and its place, then store to an unmapped address: the device is lost there.
 
     The address tells this project's driver which work-item it was.
     """

@@ -107,7 +107,7 @@ class Instruction(Record):
 
 
 class _Typed:
-    """Instructions with a result have its type first, but types themselves and a few others."""
+    """Instructions with a result begin with its type, except types themselves and a few others."""
 
     _without: Final = ("Type", "Label", "String", "ExtInstImport")
 
@@ -130,7 +130,7 @@ def _shown(operand: Any) -> str:
 
 
 class Module:
-    """A module: instructions in the order that SPIR-V asks for."""
+    """A module: instructions in the order that SPIR-V requires."""
 
     def __init__(self, *, contract: bool) -> None:
         self.contract = contract
@@ -327,7 +327,7 @@ def number_literal(of: Scalar, value: Any) -> Literal:
     if of.kind == "f":
         with np.errstate(all="ignore"):
             bits = int.from_bytes(of.dtype.type(value).tobytes(), "little")
-            # As spirv-as reads it: a NaN or an infinity has no other spelling than its bits.
+            # The spelling of spirv-as: a NaN or an infinity can only be written by its bits.
             shown = repr(float(of.dtype.type(value)))
         text = shown if shown[-1].isdigit() else f"0x{bits:x}"
     else:

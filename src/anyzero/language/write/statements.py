@@ -166,7 +166,7 @@ class FunctionWriter:
         self._join(end)
 
     def _join(self, end: int) -> None:
-        """Begin the block behind a branch, or note that no way leads there."""
+        """Begin the block behind a branch, or note that it is unreachable."""
         reached = end in self.b.reached
         self.b.label(end)
         if not reached:
@@ -178,7 +178,7 @@ class FunctionWriter:
         rotated = not isinstance(first, tree.Constant) and is_cheap(first)
         head, body, after, done, end = (self.module.id() for _ in range(5))
         if rotated:
-            # As compilers of C do it: a condition that all work-items share is tested apart, at the end of the loop.
+            # Loop rotation, as in C compilers: a condition that all work-items share is tested at the end of the loop.
             b.branch_if(self.values.again(first), head, done)
         b.label(head)
         b.line(self._file, getattr(s.node, "lineno", 0))

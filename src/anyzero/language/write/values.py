@@ -51,7 +51,7 @@ class Values:
         of: Memory = e.type
         module = self.b.module
         if of.space == "local":
-            # A generic function has memory for each type that it is compiled for.
+            # A generic function has separate memory for each type that it is compiled for.
             key = "own", e.key, of
             made = module.known(key)
             found = module.variable(key, module.type(of), "Workgroup")
@@ -101,7 +101,7 @@ class Values:
         return arithmetic(self.b, e.operator, e.left.type, e.type, left, right, nonnegative=e.nonnegative, known=known)
 
     def _contracted(self, e: tree.Binary) -> int | None:
-        """A product and a sum in one step, as compilers of C do it within an expression."""
+        """Contraction: a product and a sum in one step, as C compilers do it within an expression."""
         b, left, right = self.b, e.left, e.right
         if isinstance(left, tree.Binary) and left.operator == "*":
             x, y, z = self.of(left.left), self.of(left.right), self.of(right)
@@ -130,7 +130,7 @@ class Values:
         return converted(self.b, self.of(e.value), e.value.type, e.type)
 
     def _logical(self, e: tree.Logical) -> int:
-        """From left to right, until one decides."""
+        """Short-circuit evaluation: from left to right, until one decides."""
         b = self.b
         if all(is_cheap(part) for part in e.parts[1:]):
             found = self.of(e.parts[0])
@@ -166,7 +166,7 @@ class Values:
     # Memory
 
     def pointer(self, e: tree.Expression) -> int:
-        """A pointer to the first element of what has elements."""
+        """A pointer to the first element of a value that has elements."""
         found = self.of(e)
         if isinstance(e.type, Memory):
             module = self.b.module
@@ -182,7 +182,7 @@ class Values:
         element = module.type(module.stored(e.type))
         if isinstance(of, Memory):
             t = module.pointer(of.space, element)
-            # SPIR-V takes indices for signed.
+            # SPIR-V treats indices as signed.
             indices = [self.of(each) if each.type in (I32, I64) else self._wide(each) for each in e.indices]
             return b.emit("InBoundsAccessChain", t, self.of(e.base), *indices)
         t = module.pointer(of.space if isinstance(of, Pointer) else "global", element)
@@ -270,7 +270,7 @@ def _kind(t: Any) -> str:
 
 
 def is_cheap(e: tree.Expression) -> bool:
-    """Whether computing it for nothing costs little and can do no harm: no memory, no calls, no divisions."""
+    """Whether speculative evaluation is cheap and harmless: no memory, no calls, no divisions."""
     if isinstance(e, _CHEAP):
         return True
     if isinstance(e, tree.Binary):

@@ -36,7 +36,7 @@ class Boundary:
     spelled: tuple[str, ...]
     """The shape as the IR has it."""
     port: Port
-    """The Parameter's, or that of the layer which feeds the Result."""
+    """The port of the Parameter, or of the layer which feeds the Result."""
     producer: tuple[int, int]
     """Layer and port that the value comes from."""
     tensor_names: tuple[str, ...]

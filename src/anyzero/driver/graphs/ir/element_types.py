@@ -13,18 +13,18 @@ __all__ = ["BY_NAME", "BY_PRECISION", "NUMBERS", "ElementType"]
 @dataclass(frozen=True, slots=True)
 class ElementType:
     name: str
-    """As in `element_type="f32"`."""
+    """The name in `element_type="f32"`."""
     port: str
-    """As in `precision="FP32"`, which is also how build flags spell it."""
+    """The name in `precision="FP32"`, which is also how build flags spell it."""
     bits: int
     """0 where elements are not all of one size, or the type is not known yet."""
     precision: int = npu.ZE_GRAPH_ARGUMENT_PRECISION_UNKNOWN
-    """For the graph extension; unknown to it where there is no name for it."""
+    """The number in the graph extension; the one for unknown types where it has none."""
     metadata: int = npu.ZE_GRAPH_METADATA_TYPE_UNDEFINED
 
     @property
     def number(self) -> int:
-        """In the enum of OpenVINO's C library."""
+        """The number in the enum of OpenVINO's C library."""
         return NUMBERS[self.name]
 
     def bytes(self, elements: int) -> int:

@@ -44,7 +44,7 @@ class Port(NamedTuple):
     dims: tuple[int, ...]
     """-1 where it is not static."""
     names: tuple[str, ...] = ()
-    """Of the tensor; none for an input."""
+    """The names of the tensor; none for an input."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Layer:
     name: str
     type: str
     attributes: dict[str, str]
-    """Of the layer; `data` has those of its operation."""
+    """The attributes of the layer; `data` has those of its operation."""
     start: int
     end: int = 0
     data: dict[str, str] | None = None

@@ -55,7 +55,7 @@ def parse(xml: bytes, handlers: Callable[[Parser], Handlers]) -> None:
         raise damaged(f"{len(xml)} bytes of XML are more than the {_LARGEST} that are accepted")
 
     def doctype(*_: object) -> NoReturn:
-        # Without one there are no entities, so nothing is fetched or expanded.
+        # Without a document type there are no entities, so nothing is fetched or expanded.
         raise damaged(f"line {parser.CurrentLineNumber}: a document type is declared, and no IR has one")
 
     def declaration(_: str, encoding: str | None, __: int) -> None:
@@ -131,5 +131,5 @@ def element(xml: bytes) -> Element:
 
 
 def escape(value: str) -> str:
-    """As the value of an attribute in double quotes."""
+    """The text as the value of an attribute in double quotes."""
     return value.translate(_ESCAPES)

@@ -36,7 +36,7 @@ class Weight(NamedTuple):
     """A constant that is an argument."""
 
     offset: int
-    """In the file of the model's weights."""
+    """The offset in the file of the model's weights."""
     size: int
     type: ElementType
     shape: tuple[int, ...]
@@ -96,10 +96,10 @@ def separate(
 ) -> tuple[list[WeightsPiece], int, list[Weight]]:
     """Lays the weights out: constants that stay, and then those that are arguments, each once.
 
-    Tells what is copied for the first, how many bytes they take, and the second in their order.
+    Returns the copies for the former, their size in bytes, and the latter in their order.
     """
     listed = constants(model, weights_size, pointed=pointed)
-    # Of weights that come beside pointers all stay, as they do in any other graph.
+    # All weights that come beside pointers stay, as they do in any other graph.
     layout = Layout(weights_size if pointed else 0)
     for constant in listed:
         if constant.layer.start not in apart and (constant.text or not pointed):

@@ -27,7 +27,7 @@ __all__ = [
 _POINTER: Final = "WeightsPointerAttribute"
 _BRACKETS: Final = re.compile(r"[\s\[\]]")
 ALIGNMENT: Final = 64
-"""So that constants are used where they lie."""
+"""Alignment in bytes, so that constants are used in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Constant:
     text: Element | None
     """The layer's, where its values are in the client's memory."""
     address: int
-    """Of its values: in the client's memory, or in the weights."""
+    """The address of its values: in the client's memory, or in the weights."""
     size: int
 
     @property
@@ -52,7 +52,7 @@ class Constant:
 
 
 def constants(model: Model, weights_size: int, *, pointed: bool) -> list[Constant]:
-    """All of them, those of the net first; with `pointed`, some may point into the client's memory."""
+    """All constants, those of the net first; with `pointed`, some may point into the client's memory."""
     found = []
     for layer in _constants(model):
         data = layer.data or {}
@@ -68,12 +68,12 @@ def constants(model: Model, weights_size: int, *, pointed: bool) -> list[Constan
 
 
 def check_constants(model: Model, weights_size: int) -> None:
-    """Every constant lies inside the weights, and is as large as its shape says."""
+    """Raises a Refusal unless every constant lies inside the weights, and is as large as its shape says."""
     constants(model, weights_size, pointed=False)
 
 
 def place_constants(model: Model, edit: Edit, weights_size: int) -> tuple[list[WeightsPiece], int]:
-    """Gives those that are pointers into the client's memory a place behind `weights_size`; equal pointers share one.
+    """Gives constants in the client's memory a place behind `weights_size`; equal pointers share one.
 
     Also returns the new size of the weights.
     """
@@ -103,7 +103,7 @@ class Layout:
         return offset
 
     def add(self, constant: Constant) -> int:
-        """Its values are copied to a place of their own, or are there already."""
+        """Copy its values to a place of their own, unless they are there already."""
         key = constant.address, constant.size
         if key not in self._pieces:
             self._pieces[key] = WeightsPiece(*key, self.reserve(constant.size, constant.layer))
