@@ -87,7 +87,7 @@ inline void after_zeEventDestroy(ze_result_t, ze_event_handle_t) {}
 inline void check_append(ze_command_list_handle_t, ze_event_handle_t, uint32_t, ze_event_handle_t*) {}
 inline void check_appended(ze_command_list_handle_t) {}
 inline void check_context(ze_command_list_handle_t, const void*) {}
-inline void check_arguments(ze_command_list_handle_t, ze_kernel_handle_t, void* const*) {}
+inline void check_arguments(ze_command_list_handle_t, ze_kernel_handle_t, void* const*, ze_event_handle_t) {}
 inline void check_alignment(const void*, size_t, const char*) {}
 inline void check_structure(const void*, uint32_t, const char*) {}
 }

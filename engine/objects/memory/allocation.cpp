@@ -144,13 +144,16 @@ void describe_address(uintptr_t address, char* text, size_t size) {
                   below->origin == Origin::Physical ? ", whose pages may be read-only or inaccessible" : "");
     return;
   }
-  if (FreedLately::Range freed; freed_ranges().find(address, &freed)) {
+  const size_t behind = below ? address - (below->base + below->size) : SIZE_MAX;
+  const size_t before = above ? above->base - address : SIZE_MAX;
+  // In the guard page of an allocation that has taken the place of a freed one, the access has left the new allocation.
+  constexpr size_t kGuard = 4096;
+  if (FreedLately::Range freed;
+      freed_ranges().find(address, &freed) && (behind >= kGuard || below->base + below->size <= freed.base)) {
     std::snprintf(text, size, "inside the %s allocation of %zu bytes at %#zx, at offset %zu, which has been freed", freed.type,
                   freed.size, static_cast<size_t>(freed.base), static_cast<size_t>(address - freed.base));
     return;
   }
-  size_t behind = below ? address - (below->base + below->size) : SIZE_MAX;
-  size_t before = above ? above->base - address : SIZE_MAX;
   const Allocation* nearest = behind <= before ? below : above;
   constexpr size_t kNear = size_t{16} << 20;
   if (nearest && std::min(behind, before) < kNear) {
