@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,8 +11,7 @@ from anyzero.checking import formats
 from anyzero.checking.finding import read_folder
 from anyzero.checking.session import USUAL
 from anyzero.tools.environment import compose
-from anyzero.tools.run import NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE
-from anyzero.tools.trace import wait_for
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_to_end
 
 __all__ = ["run"]
 
@@ -42,13 +40,9 @@ def run(
         changed = compose(os.environ, devices=devices, profile=profile, loader=loader).applied_to(os.environ)
         variables = {"ANYZERO_CHECK": wanted, "ANYZERO_CHECK_REPORT": folder}
         try:
-            code = wait_for(subprocess.Popen(command, env={**changed, **variables}))
-        except FileNotFoundError:
-            print(f"anyzero: {command[0]}: no such program", file=sys.stderr)
-            return NOT_FOUND
-        except OSError as error:
-            print(f"anyzero: {command[0]}: cannot be started: {error.strerror}", file=sys.stderr)
-            return NOT_EXECUTABLE
+            code = run_to_end(command, {**changed, **variables})
+        except NotStartedError as error:
+            return error.code
         findings = read_folder(Path(folder))
     if path is not None:
         path.write_text(formats.FORMATS[form](findings), encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from argparse import Namespace
@@ -14,8 +13,7 @@ from anyzero.profiling import report
 from anyzero.profiling.samples import DamagedProfileError, read_folder
 from anyzero.tools.environment import compose
 from anyzero.tools.roofline import measure
-from anyzero.tools.run import NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE
-from anyzero.tools.trace import wait_for
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_to_end
 
 __all__ = ["run"]
 
@@ -30,13 +28,9 @@ def run(command: list[str], chosen: Namespace) -> int:
         changed = compose(os.environ, **choices).applied_to(os.environ)
         wanted = f"{chosen.rate}:{chosen.clock}:{folder}"
         try:
-            code = wait_for(subprocess.Popen(command, env={**changed, "ANYZERO_SAMPLES": wanted}))
-        except FileNotFoundError:
-            print(f"anyzero: {command[0]}: no such program", file=sys.stderr)
-            return NOT_FOUND
-        except OSError as error:
-            print(f"anyzero: {command[0]}: cannot be started: {error.strerror}", file=sys.stderr)
-            return NOT_EXECUTABLE
+            code = run_to_end(command, {**changed, "ANYZERO_SAMPLES": wanted})
+        except NotStartedError as error:
+            return error.code
         try:
             profiles = read_folder(Path(folder))
         except DamagedProfileError as error:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from anyzero.tools.environment import compose
 from anyzero.tools.onnxruntime import INSTALL, missing_openvino_of_program
 
-__all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "run"]
+__all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "NotStartedError", "run", "run_to_end"]
 
 OWN_FAILURE = 125
 """The exit status of env, timeout and similar programs for a failure of their own, not of the program they start."""
@@ -45,6 +47,32 @@ def run(command: list[str], *, devices: str | None, profile: str | None, loader:
     except ValueError:  # no name at all
         print(f"anyzero: {program!r}: no such program", file=sys.stderr)
         return NOT_FOUND
+
+
+class NotStartedError(Exception):
+    """A program cannot be started; the reason has been printed."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+        """The exit code that says so."""
+
+
+def run_to_end(command: list[str], environ: Mapping[str, str]) -> int:
+    """Run a program beside this one; return its exit code, or 128 and the number of the signal that ended it.
+
+    Ctrl-C is for the program. Raises NotStartedError.
+    """
+    try:
+        program = subprocess.Popen(command, env=environ)
+    except OSError as error:
+        raise NotStartedError(_refused(command[0], error)) from error
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = program.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return 128 - code if code < 0 else code
 
 
 def _python_set_the_locale() -> bool:

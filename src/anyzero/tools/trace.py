@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from anyzero.tools.environment import compose
-from anyzero.tools.run import NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_to_end
 from anyzero.tracing import summary
 from anyzero.tracing.recording import DamagedRecordingError, read_folder
 from anyzero.tracing.session import save
 
-__all__ = ["run", "wait_for"]
+__all__ = ["run"]
 
 
 def run(
@@ -35,13 +33,9 @@ def run(
     with tempfile.TemporaryDirectory(prefix="anyzero-trace-") as folder:
         changed = compose(os.environ, devices=devices, profile=profile, loader=loader).applied_to(os.environ)
         try:
-            code = wait_for(subprocess.Popen(command, env={**changed, "ANYZERO_TRACE": folder}))
-        except FileNotFoundError:
-            print(f"anyzero: {command[0]}: no such program", file=sys.stderr)
-            return NOT_FOUND
-        except OSError as error:
-            print(f"anyzero: {command[0]}: cannot be started: {error.strerror}", file=sys.stderr)
-            return NOT_EXECUTABLE
+            code = run_to_end(command, {**changed, "ANYZERO_TRACE": folder})
+        except NotStartedError as error:
+            return error.code
         try:
             recordings = read_folder(Path(folder))
         except DamagedRecordingError as error:
@@ -62,13 +56,3 @@ def run(
 
 def _hint(path: Path) -> str:
     return "open it in a browser" if path.suffix in (".html", ".htm") else "open it in https://ui.perfetto.dev"
-
-
-def wait_for(program: subprocess.Popen[bytes]) -> int:
-    """The program's exit code, 128 and the signal's number where a signal ended it. Ctrl-C is for the program."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        code = program.wait()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return 128 - code if code < 0 else code
