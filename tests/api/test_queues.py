@@ -180,3 +180,25 @@ def test_many_threads_submit_to_one_queue(ctx: az.Context) -> None:
         thread.join()
     assert not failures
     assert x.copy_to()[:, 0].tolist() == list(range(1, 9))
+
+
+def test_two_threads_never_get_the_same_used_fence(
+    ctx: az.Context, fill_one: tuple[az.CommandList, az.Buffer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cl, _ = fill_one
+    queue = ctx.queue()
+    used = queue.submit(cl).handle  # a fence that only the queue holds
+    queue.synchronize()
+    query, other = type(queue)._query_mark, []
+
+    def query_while_another_thread_submits(_: object, handle: int) -> int:
+        monkeypatch.undo()
+        other.append(queue.submit(cl))
+        return int(query(handle))
+
+    monkeypatch.setattr(type(queue), "_query_mark", query_while_another_thread_submits)
+    mine = queue.submit(cl)
+    assert other
+    assert mine.handle == used != other[0].handle
+    for each in (mine, *other):
+        each.wait(timeout=PATIENCE)

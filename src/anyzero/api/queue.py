@@ -153,10 +153,14 @@ class CommandQueue(Timeline):
         try:
             handle = self.spare.pop()
         except IndexError:
-            # Fences are signalled in this order.
-            if not self.unfinished or self._query_mark(self.unfinished[0]) == ZE_RESULT_NOT_READY:
+            try:
+                # Fences are signalled in this order. It is taken before it is queried: other threads submit, too.
+                handle = self.unfinished.popleft()
+            except IndexError:
                 return Fence(self)
-            handle = self.unfinished.popleft()
+            if self._query_mark(handle) == ZE_RESULT_NOT_READY:
+                self.unfinished.appendleft(handle)
+                return Fence(self)
         check(_reset_fence(handle), _reset_fence)
         return Fence(self, handle=handle)
 
