@@ -141,7 +141,7 @@ def killing(tasks: int, say: Say) -> dict[str, float]:
     """So many tasks while one of three workers is killed every second: how many were killed, how many results wrong."""
     with (
         az.cluster.LocalZeroCluster(
-            topology="cpu:tiles=3", environment={"ANYZERO_THREADS": "3"}, dashboard_address=None
+            topology="cpu:tiles=3", environment={"ANYZERO_THREADS": "1"}, dashboard_address=None
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
         ThreadPoolExecutor(1) as beside,
