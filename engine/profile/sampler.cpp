@@ -13,6 +13,7 @@
 
 #include "../layouts/gen/profile.h"
 #include "../system/mutex.h"
+#include "../system/new_file.h"
 #include "../system/thread.h"
 #include "thread_clock.h"
 
@@ -155,21 +156,11 @@ bool start_profile(const char* path, uint64_t rate, SampleClock clock) {
     errno = EAGAIN;
     return false;
   }
-  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return false;
-  void* mapped = MAP_FAILED;
-  if (ftruncate(fd, static_cast<off_t>(kBytes)) == 0)
-    mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  const int why = errno;
-  close(fd);
-  if (mapped == MAP_FAILED) {
-    unlink(path);
-    errno = why;
-    return false;
-  }
+  unsigned char* mapped = map_new_file(path, kBytes);
+  if (!mapped) return false;
   // A late signal may still write there, but the data is no longer read.
   if (p.bytes) madvise(p.bytes, kBytes, MADV_REMOVE);
-  p.bytes = static_cast<unsigned char*>(mapped);
+  p.bytes = mapped;
   p.threads = new SampledThread[kThreads]();
   p.rate = rate;
   p.clock = clock;

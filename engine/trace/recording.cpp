@@ -23,6 +23,7 @@
 #include "../abi/gen/traced.h"
 #include "../system/clock.h"
 #include "../system/mutex.h"
+#include "../system/new_file.h"
 
 namespace anyzero {
 
@@ -185,22 +186,12 @@ bool start_recording(const char* path, uint64_t records) {
     errno = EBUSY;
     return false;
   }
-  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return false;
   const uint64_t bytes = kRecordsAt + kThreads * records * sizeof(TraceRecord);
-  void* mapped = MAP_FAILED;
-  if (ftruncate(fd, static_cast<off_t>(bytes)) == 0)
-    mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  const int why = errno;
-  close(fd);
-  if (mapped == MAP_FAILED) {
-    unlink(path);
-    errno = why;
-    return false;
-  }
+  unsigned char* mapped = map_new_file(path, bytes);
+  if (!mapped) return false;
   // The previous recording has no reader left, unless it is the parent's; a late writer may still write to it.
   if (last && last->generation == generation()) madvise(last->bytes, last->bytes_in_all(), MADV_REMOVE);
-  auto* file = new RecordingFile{static_cast<unsigned char*>(mapped), records, generation(), new Recorder[kThreads](), 0};
+  auto* file = new RecordingFile{mapped, records, generation(), new Recorder[kThreads](), 0};
   TraceHead& head = file->head();
   head.process = static_cast<uint64_t>(getpid());
   head.record_capacity = records;
