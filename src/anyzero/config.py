@@ -243,7 +243,7 @@ class Config:
         shown="the first device",
         accepts="`0`, `0.1`, `cpu`, `cpu:0`, `cpu:0.1`, `npu`",
         meaning="The device that `anyzero.device()` picks: its index among all devices, or `backend:index` among those "
-        "of one backend. `.N` picks sub-device N.",
+        "of one backend. `.N` picks sub-device N, and the process has the threads of that one.",
     )
     profile: str = _variable(
         "ANYZERO_PROFILE",

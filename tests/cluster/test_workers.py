@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import anyzero as az
@@ -23,6 +25,7 @@ def test_every_device_has_a_worker_on_its_processors(client: Any, workers: list[
     assert all(set(device.processors) <= everything for device in found)
     if len(everything) > 1:
         assert not set(found[0].processors) & set(found[1].processors)
+    assert sum(device.threads for device in found) == max(2, len(everything))
     inside = client.run(lambda: sorted(os.sched_getaffinity(0)))
     assert {device.worker: list(device.processors) for device in found} == inside
 
@@ -41,6 +44,17 @@ def test_a_worker_uses_the_device_of_its_seat(client: Any, workers: list[str]) -
     found = client.run(lambda: (str(az.device().uuid), str(az.cluster.context().device.uuid)))
     assert all(device == of_context for device, of_context in found.values())
     assert len({device for device, _ in found.values()}) == 2
+
+
+def pool_threads() -> int:
+    x = az.cluster.context().full(1 << 24, 1.0, np.float32)
+    assert (x + x).sum().item() == 2 << 24
+    return sum(path.read_text() == "az-worker\n" for path in Path("/proc/self/task").glob("*/comm"))
+
+
+def test_a_worker_starts_the_threads_of_its_tile(client: Any) -> None:
+    expected = {device.worker: device.threads - 1 for device in az.cluster.devices(client)}
+    assert client.run(pool_threads) == expected
 
 
 def seat(selector: str = "0", **changes: Any) -> Seat:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from anyzero import ze
-from anyzero.config import Config, ConfigError
+from anyzero.config import Config, ConfigError, DeviceSelector
 from anyzero.driver import __main__ as command
 from anyzero.driver.devices import boot, compute_driver, description, machine, profiles
 from anyzero.driver.devices.machine import Cache, Machine
@@ -60,6 +60,15 @@ def test_settings_carry_the_variables_that_tune_execution() -> None:
 def test_the_pool_is_as_large_as_the_largest_device() -> None:
     assert read(devices="cpu:threads=2,cpu:threads=5", threads=8).settings["threads"] == 5
     assert read(devices="cpu:threads=2,cpu", threads=8).settings["threads"] == 8
+
+
+@pytest.mark.parametrize(
+    ("named", "threads"),
+    [("0", 8), ("0.0", 3), ("0.2", 2), ("1.1", 1), ("cpu:1.0", 1), ("gpu:0.1", 3), ("0.3", 8), ("2.0", 8), ("npu:0.0", 8)],
+)
+def test_a_process_for_one_tile_has_the_threads_of_that_tile(named: str, threads: int) -> None:
+    seen = read(devices="cpu:tiles=3,cpu:tiles=2,threads=1", device=DeviceSelector.parse(named))
+    assert seen.settings["threads"] == threads
 
 
 def test_no_structure_has_a_field_that_the_specification_lacks() -> None:

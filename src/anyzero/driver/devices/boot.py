@@ -58,8 +58,7 @@ def compose(settings: Config, host: Machine, openvino: OpenVINO | None = None) -
     numbers, texts = _for_models(settings, openvino) if openvino and infers else ({}, {})
     return Description(
         settings={
-            # One pool serves all devices, so it is as large as the largest of them.
-            "threads": max(shape.threads or settings.threads for shape in shapes),
+            "threads": _threads(shapes, settings),
             "spin_ns": settings.spin_us * 1000,
             "inline_bytes": settings.inline_bytes,
             "kept_bytes": settings.kept_memory,
@@ -73,6 +72,17 @@ def compose(settings: Config, host: Machine, openvino: OpenVINO | None = None) -
         texts=texts,
         drivers=tuple(_drivers(shapes, settings, host)),
     )
+
+
+def _threads(shapes: Sequence[DeviceShape], settings: Config) -> int:
+    """The threads of the one pool for all devices: those of the tile that ANYZERO_DEVICE names, or of the largest."""
+    named = settings.device
+    if named and named.tile is not None:
+        kinds = {named.backend} - {None, "gpu"}
+        candidates = [shape for shape in shapes if shape.backend != "npu" and (not kinds or shape.backend in kinds)]
+        if named.index < len(candidates) and named.tile < candidates[named.index].tiles:
+            return candidates[named.index].threads_of(named.tile)
+    return max(shape.threads or settings.threads for shape in shapes)
 
 
 def _drivers(shapes: Sequence[DeviceShape], settings: Config, host: Machine) -> Iterator[Driver]:

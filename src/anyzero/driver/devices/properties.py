@@ -122,9 +122,7 @@ def describe_device(
     tiles = []
     if shape.tiles > 1:
         for tile in range(shape.tiles):
-            # With fewer threads than tiles each still shows one: a device without any could run nothing.
-            share = shape.threads // shape.tiles + (tile < shape.threads % shape.tiles)
-            tiles.append(part(tile, max(1, share), shape.memory // shape.tiles))
+            tiles.append(part(tile, shape.threads_of(tile), shape.memory // shape.tiles))
     root = part(None, shape.threads, shape.memory)
     return Device(shape.backend, _blobs(root), tuple(Device(shape.backend, _blobs(each)) for each in tiles))
 

@@ -68,6 +68,15 @@ class DeviceShape:
     copy: int = 1
     threads: int | None = None
 
+    def threads_of(self, tile: int) -> int:
+        """The threads of a tile. With fewer threads than tiles each has one: a device without any could run nothing.
+
+        >>> [DeviceShape("cpu", tiles=3, threads=8).threads_of(tile) for tile in range(3)]
+        [3, 3, 2]
+        """
+        threads = self.threads or 1
+        return max(1, threads // self.tiles + (tile < threads % self.tiles))
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
