@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import multiprocessing
 import os
 import random
 import signal
@@ -92,10 +93,16 @@ def _cpu_seconds(processes: list[psutil.Process]) -> float:
     return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
-def speed_up(tasks: int, workers: list[int], rounds: int, say: Say) -> dict[str, dict[int, float]]:
-    """Seconds of the same compute-bound work with so many single-threaded workers, best of rounds."""
+def speed_up(each: int, workers: list[int], rounds: int, say: Say) -> dict[str, dict[int, float]]:
+    """Seconds of the same compute-bound work with so many single-threaded workers, best of rounds.
+
+    It is `each` tasks for every worker where there are most of them. Processes that Dask has no part in run the same
+    tasks: the cores of a machine are slower when all are busy.
+    """
     turns = itertools.count(work.TURNS)
-    found: dict[str, dict[int, float]] = {"tasks": {}, "az.cluster.map": {}, "az.cluster.run": {}}
+    tasks = each * workers[-1]
+    names = ("processes without Dask", "tasks", "az.cluster.map", "az.cluster.run")
+    found: dict[str, dict[int, float]] = {name: {} for name in names}
     for count in workers:
         with (
             az.cluster.LocalZeroCluster(
@@ -105,21 +112,41 @@ def speed_up(tasks: int, workers: list[int], rounds: int, say: Say) -> dict[str,
             ) as cluster,
             Client(cluster) as client,
         ):
+            processors = [device.processors[0] for device in az.cluster.devices(client)]
             chunks = az.cluster.to_device(da.ones(tasks * work.CHUNK, dtype=np.float32, chunks=work.CHUNK)).persist()
             wait(chunks)
-            ways: dict[str, Callable[[], Any]] = {
-                "tasks": lambda client=client: client.gather(client.map(work.heavy_chunk, range(tasks), pure=False)),
+            ways: dict[str, Callable[[int], float]] = {
+                names[0]: lambda tasks, processors=processors: _without_dask(tasks, processors),
+                names[1]: lambda tasks, client=client: _timed(client, work.heavy_chunk, tasks),
                 # Another number each time: Dask would reuse the result of an equal task.
-                "az.cluster.map": lambda chunks=chunks: (
-                    az.cluster.map(work.heavy, chunks, next(turns)).sum().compute().item()
+                names[2]: lambda tasks, chunks=chunks: _seconds(
+                    lambda: az.cluster.map(work.heavy, chunks[: tasks * work.CHUNK], next(turns)).sum().compute().item()
                 ),
-                "az.cluster.run": lambda: work.heavy_launch(tasks * work.CHUNK),
+                names[3]: lambda tasks: _seconds(lambda: work.heavy_launch(tasks * work.CHUNK)),
             }
             for name, way in ways.items():
-                way()  # compiles on every worker, and measures their speed for az.cluster.run
-                found[name][count] = min(_seconds(way) for _ in range(rounds))
+                if name != names[0]:
+                    way(2 * count)  # compiles on every worker, and measures their speed for az.cluster.run
+                found[name][count] = min(way(tasks) for _ in range(rounds))
                 say(f"speed-up: {count} workers, {name}, {found[name][count]:.2f} s")
     return found
+
+
+def _without_dask(tasks: int, processors: list[int]) -> float:
+    """Seconds of so many tasks in one process for each of these processors."""
+    spawning = multiprocessing.get_context("spawn")
+    ready = spawning.Barrier(len(processors) + 1)
+    share = -(-tasks // len(processors))
+    running = [spawning.Process(target=work.alone, args=(ready, processor, share)) for processor in processors]
+    for process in running:
+        process.start()
+    ready.wait()
+    began = time.perf_counter()
+    ready.wait()
+    seconds = time.perf_counter() - began
+    for process in running:
+        process.join()
+    return seconds
 
 
 def _seconds(way: Callable[[], Any]) -> float:

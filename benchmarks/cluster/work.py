@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,24 @@ import numpy.typing as npt
 import anyzero as az
 
 __all__ = [
-    *("CHUNK", "NOISE", "TURNS", "chunk_of", "counted", "expected_sum", "heavy", "heavy_chunk", "heavy_launch"),
-    *("most_memory", "small_launch", "small_numpy", "sum_of"),
+    *(
+        "CHUNK",
+        "NOISE",
+        "TURNS",
+        "alone",
+        "chunk_of",
+        "counted",
+        "expected_sum",
+        "heavy",
+        "heavy_chunk",
+        "heavy_launch",
+    ),
+    *("heavy_launch", "most_memory", "small_launch", "small_numpy", "sum_of"),
 ]
 
 CHUNK: Final = 1 << 14
 """Work-items of a compute-bound task."""
-TURNS: Final = 100_000
+TURNS: Final = 500_000
 """Turns of the loop of each."""
 NOISE: Final = 1 << 20
 """Bytes of random numbers that large values repeat."""
@@ -56,12 +67,23 @@ def small_launch(n: int) -> float:
 
 
 def heavy_chunk(n: int) -> float:
-    """A task of some tens of milliseconds."""
+    """A task of some hundred milliseconds."""
     ctx = az.cluster.context()
     x = ctx.full(CHUNK, n, np.float32)
     out = ctx.buffer(x.shape, np.float32)
     heavy[x.size](out, x, TURNS)
     return float(out[:1].copy_to()[0])
+
+
+def alone(ready: Any, processor: int, tasks: int) -> None:
+    """So many tasks in a process of its own on one processor, between two meetings at `ready`."""
+    os.environ["ANYZERO_THREADS"] = "1"
+    os.sched_setaffinity(0, {processor})
+    heavy_chunk(0)  # compiles
+    ready.wait()
+    for n in range(tasks):
+        heavy_chunk(n)
+    ready.wait()
 
 
 def heavy_launch(size: int) -> None:
