@@ -13,7 +13,7 @@ import builtins
 import linecache
 import re
 from traceback import FrameSummary
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from anyzero import ze
 
@@ -58,6 +58,17 @@ class Error(Exception):
     """
 
     remedy: str = ""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """An instance before ``__init__``, for libraries that restore exceptions of another process.
+
+        The inherited one of MemoryError or OSError refuses classes whose memory is laid out as another base says.
+        """
+        base: Any = cls
+        while base.__module__ != "builtins":
+            base = base.__base__
+        made: Self = base.__new__(cls, *args)
+        return made
 
     def __init__(
         self,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from pathlib import Path
 from typing import Any
 
 import dask
 import dask.array as da
+import distributed
 import numpy as np
 import pytest
 from distributed import KilledWorker
@@ -61,6 +63,43 @@ def test_a_cut_launch_survives_a_killed_worker(
     np.testing.assert_array_equal(out, np.arange(1000) + 1)
     assert launch._ATTEMPTS > 1
     client.wait_for_workers(2, timeout=PATIENCE)
+
+
+def without_disk(dask_worker: Any) -> tuple[Any, ...]:
+    """Leave a worker little memory for its values, and no space for files; what there was before."""
+    data = dask_worker.data
+    before = data.host.fast.n, data.ceiling, resource.getrlimit(resource.RLIMIT_FSIZE)
+    data.host.fast.n, data.ceiling = 2 << 20, 8 << 20
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[2][1]))
+    return before
+
+
+def with_disk(before: tuple[Any, ...], dask_worker: Any) -> None:
+    data = dask_worker.data
+    data.host.fast.n, data.ceiling = before[:2]
+    resource.setrlimit(resource.RLIMIT_FSIZE, before[2])
+
+
+def test_a_full_disk_fails_tasks_and_not_the_worker(client: Any, workers: list[str]) -> None:
+    there = {"workers": [workers[0]], "pure": False}
+    pid = client.submit(os.getpid, **there).result(PATIENCE)
+    before = client.run(without_disk, workers=[workers[0]])[workers[0]]
+    try:
+        values = client.map(tasks.filled, range(20), nbytes=1 << 20, **there)
+        distributed.wait(values, PATIENCE)
+    finally:
+        client.run(with_disk, before, workers=[workers[0]])
+    errors = [each.exception() for each in values if each.status == "error"]
+    assert errors
+    assert all(isinstance(each, az.cluster.SpillError) and "--local-directory" in str(each) for each in errors)
+    kept = [(n, each) for n, each in enumerate(values) if each.status == "finished"]
+    assert kept
+    ends = client.map(tasks.ends, [each for _, each in kept], **there)
+    assert client.gather(ends) == [(n, n) for n, _ in kept]
+    # Those that failed can be computed again.
+    client.retry([each for each in values if each.status == "error"])
+    assert client.gather(client.map(tasks.ends, values, **there)) == [(n, n) for n in range(20)]
+    assert client.submit(os.getpid, **there).result(PATIENCE) == pid
 
 
 def test_a_task_that_kills_its_workers_is_an_error(client: Any, workers: list[str]) -> None:

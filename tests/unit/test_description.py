@@ -64,7 +64,17 @@ def test_the_pool_is_as_large_as_the_largest_device() -> None:
 
 @pytest.mark.parametrize(
     ("named", "threads"),
-    [("0", 8), ("0.0", 3), ("0.2", 2), ("1.1", 1), ("cpu:1.0", 1), ("gpu:0.1", 3), ("0.3", 8), ("2.0", 8), ("npu:0.0", 8)],
+    [
+        ("0", 8),
+        ("0.0", 3),
+        ("0.2", 2),
+        ("1.1", 1),
+        ("cpu:1.0", 1),
+        ("gpu:0.1", 3),
+        ("0.3", 8),
+        ("2.0", 8),
+        ("npu:0.0", 8),
+    ],
 )
 def test_a_process_for_one_tile_has_the_threads_of_that_tile(named: str, threads: int) -> None:
     seen = read(devices="cpu:tiles=3,cpu:tiles=2,threads=1", device=DeviceSelector.parse(named))

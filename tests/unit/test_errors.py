@@ -83,3 +83,11 @@ def test_errors_survive_a_trip_to_another_process() -> None:
     assert type(again) is type(error)
     assert str(again) == str(error)
     assert (again.result, again.function, again.detail) == (error.result, error.function, error.detail)
+
+
+@pytest.mark.parametrize("kind", [getattr(errors, name) for name in errors.__all__ if name[0].isupper()])
+def test_what_other_libraries_call_to_restore_an_error_works(kind: type[errors.Error]) -> None:
+    # tblib, which Dask uses: MemoryError's __new__ refused, and a plain Exception arrived instead.
+    again = kind.__new__(kind, "nothing left")
+    assert type(again) is kind
+    assert again.args == ("nothing left",)
