@@ -123,6 +123,45 @@ def test_views_are_buffers() -> None:
     assert view.sum().item() == 64
 
 
+@st.composite
+def gathers(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Arrays of indices, or numbers, on neighbouring axes; at least one array."""
+    first = draw(st.integers(0, 2))
+    last = draw(st.integers(first + 1, 3))
+    common = draw(arrays.array_shapes(min_dims=0, max_dims=2, max_side=4))
+    shapes = draw(st.lists(arrays.broadcastable_shapes(common), min_size=last - first, max_size=last - first))
+    of_axes = zip(SHAPE[first:last], shapes, strict=True)
+    chosen = [draw(arrays.arrays(np.int64, shape, elements=st.integers(-n, n - 1))) for n, shape in of_axes]
+    rest: tuple[Any, ...] = draw(st.sampled_from([(), (Ellipsis,), (slice(None),) * (3 - last)]))
+    return (*(slice(None),) * first, *chosen, *rest)
+
+
+@settings(max_examples=40, deadline=None)
+@given(gathers(), st.booleans())
+def test_arrays_of_indices_are_numpys(index: tuple[Any, ...], on_the_device: bool) -> None:
+    a = filled()
+    places = tuple(on_device(each) if on_the_device and isinstance(each, np.ndarray) else each for each in index)
+    found, wanted = on_device(a)[places], a[index]
+    assert found.shape == wanted.shape
+    np.testing.assert_array_equal(found.copy_to(), wanted)
+
+
+def test_elements_are_gathered_from_views_and_by_lists() -> None:
+    a = filled()
+    x = on_device(a)
+    np.testing.assert_array_equal(x[[2, -1]].copy_to(), a[[2, -1]])
+    np.testing.assert_array_equal(
+        x[::2, :, ::-1][:, np.array([4, 0], np.uint8), 1].copy_to(), a[::2, :, ::-1][:, [4, 0], 1]
+    )
+    np.testing.assert_array_equal(np.take(x, [[7], [-2]]).copy_to(), np.take(a, [[7], [-2]]))
+    np.testing.assert_array_equal(np.take(x, 3, axis=-1).copy_to(), np.take(a, 3, axis=-1))
+    assert x[np.zeros(0, int)].shape == (0, 5, 6)
+    with pytest.raises(IndexError, match="index -6 is out of range: axis 1 has 5"):
+        x[:, on_device(np.array([0, -6]))]
+    with pytest.raises(az.InvalidArgument, match="neighbouring axes"):
+        x[np.array([0]), :, np.array([0])]
+
+
 def test_mistakes_are_told() -> None:
     x = on_device(filled())
 
@@ -136,9 +175,11 @@ def test_mistakes_are_told() -> None:
         x[0, 9]
     with pytest.raises(IndexError, match="4 indices for an array of shape"):
         x[0, 0, 0, 0]
-    with pytest.raises(az.InvalidArgument, match="an index cannot be ndarray of int64") as caught:
-        x[np.array([1, 2])]
+    with pytest.raises(az.InvalidArgument, match="an index here cannot be ndarray of float64") as caught:
+        x[np.array([1.0, 2.0])]
     assert "dpnp" in str(caught.value)
+    with pytest.raises(az.InvalidArgument, match="an index here cannot be ndarray of int64"):
+        x[np.array([1, 2])] = 0
     with pytest.raises(TypeError, match="an index is an integer, a slice"):
         x["name"]
     with pytest.raises(az.InvalidArgument, match=r"1\.5 is not converted to int32 implicitly"):

@@ -226,6 +226,14 @@ class Buffer(Arithmetic):
         except ValueError as error:
             raise errors.InvalidArgument(str(error)) from None
 
+    def ravel(self) -> Buffer:
+        """The elements along one axis, as `reshape(-1)`.
+
+        >>> az.device().context().zeros((2, 3)).ravel().shape
+        (6,)
+        """
+        return self.reshape(-1)
+
     def view(self, dtype: npt.DTypeLike) -> Buffer:
         """The same memory with another dtype; the last axis changes accordingly.
 

@@ -174,10 +174,27 @@ def _broadcast_to(array: Buffer, shape: Any, subok: bool = False) -> Buffer:
     return made
 
 
+@_defines(np.take)
+def _take(a: Buffer, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Buffer:
+    if out is not None or mode != "raise":
+        raise TypeError("np.take of a buffer takes neither out= nor mode=")
+    places = indices if isinstance(indices, Buffer) else np.asarray(indices)
+    return a.ravel()[places] if axis is None else a[(slice(None),) * _axis(axis, a.ndim) + (places,)]
+
+
+@_defines(np.unravel_index)
+def _unravel_index(indices: Buffer, shape: Any, order: Any = "C") -> Any:
+    # Where an element is, the host wants to know.
+    return np.unravel_index(indices.copy_to(), shape, order)
+
+
 # New arrays
 
 
 def _new(a: Buffer, dtype: Any, shape: Any) -> Buffer:
+    if dtype is not None and np.dtype(dtype).names:
+        # Dask asks so whether an array has fields, and uses a dict of arrays where it has none.
+        raise TypeError("the fields of a buffer's elements cannot be accessed by name")
     extents = a.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
     return _like(a, extents, a.dtype if dtype is None else dtype)
 

@@ -59,9 +59,11 @@ def located_at(of: Array, index: Any) -> Buffer:
 
 def _place(index: Any, shape: tuple[int, ...], axis: int) -> int:
     if isinstance(index, Buffer | np.ndarray | list) and getattr(index, "shape", (1,)) != ():
+        kind = getattr(index, "dtype", None) or np.asarray(index).dtype
         raise errors.InvalidArgument(
-            f"an index cannot be {type(index).__name__} of {getattr(index, 'dtype', 'numbers')}",
-            remedy="Masks are buffers of bool; a gather is az.elementwise('y = x[k]'); dpnp has numpy's other indices.",
+            f"an index here cannot be {type(index).__name__} of {kind}",
+            remedy="Masks are buffers of bool. Arrays of integers are read (x[indices]), not assigned to: "
+            "az.elementwise('x[k] = y') does that. dpnp has numpy's other indices.",
         )
     try:
         at = operator.index(index)

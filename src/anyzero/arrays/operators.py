@@ -14,6 +14,7 @@ from anyzero.arrays import expression, locations, reductions
 from anyzero.arrays.consumer import goes_on
 from anyzero.arrays.expression import Array, Number
 from anyzero.arrays.fused import evaluated, require_elements, store
+from anyzero.arrays.gather import gathered, is_gather
 from anyzero.arrays.indexing import is_mask, located_at
 from anyzero.arrays.layout import broadcast
 from anyzero.arrays.masks import assign_masked, compressed
@@ -131,9 +132,11 @@ def _store(node: Any, target: Buffer, what: str) -> None:
 
 
 def indexed(buffer: Buffer, index: Any) -> Buffer:
-    """The elements at an index: a view, or for a mask a new buffer."""
+    """The elements at an index: a view, or for a mask or arrays of integers a new buffer."""
     if is_mask(index):
         return compressed(buffer, index)
+    if is_gather(index):
+        return gathered(buffer, index)
     return located_at(_memory(buffer), index)
 
 
