@@ -123,6 +123,22 @@ static void enlarge(void** args, Size size) {
   }
 }
 
+static void turn_over(void** args, int64_t width, int64_t height) {
+  float* __restrict to = array<float>(args, 0);
+  const float* __restrict from = array<float>(args, 1);
+  constexpr int64_t tile = 32;
+#pragma omp parallel for schedule(static)
+  for (int64_t left = 0; left < width; left += tile)
+    for (int64_t top = 0; top < height; top += tile) {
+      const int64_t columns = std::min(tile, width - left), rows = std::min(tile, height - top);
+      // Through a block of its own, so that neither side is walked across its rows.
+      float block[tile][tile];
+      for (int64_t y = 0; y < rows; y++)
+        for (int64_t x = 0; x < columns; x++) block[x][y] = from[(top + y) * width + left + x];
+      for (int64_t x = 0; x < columns; x++) std::memcpy(to + (left + x) * height + top, block[x], rows * sizeof(float));
+    }
+}
+
 extern "C" {
 
 void saxpy(void** args, Size size) { scale_and_add(args, size); }
@@ -223,20 +239,23 @@ void convolve(void** args, Size size) {
   }
 }
 
-void transpose(void** args, Size) {
+void transpose(void** args, Size) { turn_over(args, value<int32_t>(args, 2), value<int32_t>(args, 3)); }
+void turn(void** args, Size) { turn_over(args, value<int32_t>(args, 2), value<int32_t>(args, 2)); }
+
+void diffuse(void** args, Size) {
   float* __restrict to = array<float>(args, 0);
   const float* __restrict from = array<float>(args, 1);
-  const int64_t width = value<int32_t>(args, 2), height = value<int32_t>(args, 3);
-  constexpr int64_t tile = 32;
-#pragma omp parallel for schedule(static)
-  for (int64_t left = 0; left < width; left += tile)
-    for (int64_t top = 0; top < height; top += tile) {
-      const int64_t columns = std::min(tile, width - left), rows = std::min(tile, height - top);
-      // Through a block of its own, so that neither side is walked across its rows.
-      float block[tile][tile];
-      for (int64_t y = 0; y < rows; y++)
-        for (int64_t x = 0; x < columns; x++) block[x][y] = from[(top + y) * width + left + x];
-      for (int64_t x = 0; x < columns; x++) std::memcpy(to + (left + x) * height + top, block[x], rows * sizeof(float));
+  const float rate = value<float>(args, 2);
+  const int64_t n = value<int32_t>(args, 3), layer = n * n;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int64_t z = 1; z < n - 1; z++)
+    for (int64_t y = 1; y < n - 1; y++) {
+      const int64_t row = z * layer + y * n;
+#pragma omp simd
+      for (int64_t at = row + 1; at < row + n - 1; at++) {
+        const float around = from[at - 1] + from[at + 1] + from[at - n] + from[at + n] + from[at - layer] + from[at + layer];
+        to[at] = from[at] + rate * (around - 6 * from[at]);
+      }
     }
 }
 

@@ -133,6 +133,8 @@ class Family:
     """The kernel uses its group: local memory, barriers."""
     blas: bool = False
     """BLAS has a routine for it."""
+    native: bool = False
+    """Plain C++ has it for any size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +165,19 @@ FAMILIES: Final = (
     Family(
         *("saxpy_int", "saxpy, int index", _streaming, (8_388_608, 8_388_593), (2_097_152, 2_097_143)),
         *(((32,), (64,), (256,), (1024,), NONE), ((256,), NONE), 1, MEMORY),
+        native=True,
     ),
     Family("multiply", "matmul", _multiply, SIZES, SMALL, PLANE, SQUARE, 3, blas=True),
-    Family("convolve", "5×5 convolution", _convolution, SIZES, SMALL, PLANE, SQUARE, 2),
+    Family("convolve", "5×5 convolution", _convolution, SIZES, SMALL, PLANE, SQUARE, 2, native=True),
     Family("escape_times", "Mandelbrot", _escape, SIZES, SMALL, PLANE, SQUARE, 2),
-    Family("turn", "plain transposition", _turn, (2048, 2000, 2047, 2039), SIZES, PLANE, SQUARE, 2, MEMORY),
+    Family(
+        *("turn", "plain transposition", _turn, (2048, 2000, 2047, 2039), SIZES, PLANE, SQUARE, 2, MEMORY),
+        native=True,
+    ),
     Family(
         *("diffuse", "3-D diffusion", _diffuse, (128, 100, 127), (64, 50, 61)),
         *(((8, 8, 4), (16, 16, 1), (32, 4, 1), (64, 4, 1), (128, 1, 1), NONE), ((8, 8, 4), NONE), 3, MEMORY),
+        native=True,
     ),
     Family("smooth", "3×3 mean in local memory", _smooth, SIZES, SMALL, PLANE[:-1], SQUARE[:-1], 2, knows=True),
     Family(

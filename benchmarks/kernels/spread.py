@@ -14,7 +14,7 @@ from benchmarks import machine
 from benchmarks.kernels import contest
 from benchmarks.kernels.contest import Contestant, Found
 from benchmarks.kernels.goals import mark
-from benchmarks.kernels.report import BEST, OURS, RIVALS, disturbed, duration, ratios
+from benchmarks.kernels.report import BEST, BUILDS, OURS, RIVALS, disturbed, duration, ratios
 from benchmarks.kernels.shapes import FAMILIES, SHAPES, Family, Shape
 from benchmarks.table import laid_out
 
@@ -22,6 +22,7 @@ __all__ = [
     "BLAS",
     "LIMIT",
     "PEERS",
+    "PLAIN",
     "TO_BLAS",
     "Results",
     "as_json",
@@ -33,8 +34,9 @@ __all__ = [
 ]
 
 BLAS: Final = "numpy"
-PEERS: Final = (OURS, *RIVALS, BLAS)
-"""numpy has the product of matrices alone."""
+PLAIN: Final = BUILDS[0]
+PEERS: Final = (OURS, *RIVALS, PLAIN, BLAS)
+"""numpy has the product of matrices alone, plain C++ those that it has for any size."""
 LIMIT: Final = 1.2
 """The slowest group may take this many times as long as the fastest."""
 TO_BLAS: Final = 2.0
@@ -43,6 +45,10 @@ PACE: Final = ("full", 13, 0.15)
 """Size of the programs, rounds at most, and seconds after which a contestant has no more samples of a shape."""
 FEW: Final = 3
 """Samples of every shape, if it is not slow."""
+WARM_NS: Final = 50e6
+"""A kernel that takes less time runs once before each sample. Otherwise the shapes of the first size, which share their
+buffers, would find more of them in the caches than the others.
+"""
 
 Results = Sequence[tuple[Shape, Mapping[str, Found]]]
 Say = Callable[[str], None]
@@ -58,7 +64,7 @@ def measure(contestants: Sequence[Contestant], chosen: Sequence[Shape], quick: b
     """Every shape, those of a kernel in turns: a machine that is slower now and then is so for all of them."""
     results: list[tuple[Shape, Mapping[str, Found]]] = []
     for family, same in groupby(chosen, lambda each: each.family):
-        rivals = [each for each in contestants if each.peer.name != BLAS or family.blas]
+        rivals = [each for each in contestants if _has(each.peer.name, family)]
         shapes = list(same)
         found = _turns(rivals, shapes, *(QUICK if quick else PACE))
         results += zip(shapes, found, strict=True)
@@ -86,7 +92,8 @@ def _turns(
                 for place in shuffle.sample(range(len(shapes)), len(shapes)):
                     mine = found[place].get(contestant.peer.name)
                     if mine is not None and _wanted(mine, turn, seconds):
-                        answer = contestant.ask("time", slot=str(place))
+                        warm = int(mine.first < WARM_NS)
+                        answer = contestant.ask("time", slot=str(place), warm=warm)
                         mine.trouble = answer.get("error", "")
                         mine.samples += [answer["ns"]] if "ns" in answer else []
                 time.sleep(contest.REST)
@@ -114,6 +121,8 @@ def _prepare(
     first: dict[Any, str] = {}
     name = contestant.peer.name
     for place, shape in enumerate(shapes):
+        if name == PLAIN and shape.group:
+            continue  # plain C++ has no groups, and no work-items beyond the end
         known = [each[name] for each in found[:place] if name in each]
         if shape.size != shape.family.sizes[0] and all(each.first > contest.SLOW_NS for each in known):
             # A peer that is slow in every group is nobody's best one, and takes more time than all others.
@@ -127,6 +136,10 @@ def _prepare(
         found[place][name] = Found(first=checked.get("ns", 0.0), trouble=trouble)
         if not trouble:
             first.setdefault(key, str(place))
+
+
+def _has(name: str, family: Family) -> bool:
+    return {BLAS: family.blas, PLAIN: family.native}.get(name, True)
 
 
 def _wanted(found: Found, turn: int, seconds: float) -> bool:
@@ -168,9 +181,10 @@ def summary(family: Family, results: Results) -> dict[str, Any]:
         "disturbed": any(disturbed(found) for _, found in results),
         "spread": {name: max(each.values()) / min(each.values()) for name, each in groups.items() if each},
         "odd": {
-            name: max(values) / min(groups[name].values())
-            for name, each in every.items()
-            if groups[name] and (values := [ns for title, ns in each.items() if title not in groups[name]])
+            name: max(values) / min(first.values())
+            for name in (*names, PLAIN)
+            if (first := _times(results, name, first_size=True))
+            and (values := [ns for title, ns in _times(results, name, first_size=False).items() if title not in first])
         },
     }
     if ours := every.get(OURS):
@@ -210,7 +224,17 @@ def as_text(results: Results, notes: Sequence[str]) -> str:
         cells = [found.get(name, Found()) for name in PEERS]
         times = ["failed" if each.trouble else "–" if each.best is None else duration(each.best) for each in cells]
         rows.append([f"{shape.family.title}, {shape.title}", *times, _number(ratios(found).get(BEST))])
-    heads = ["slowest ÷ fastest", "goal", *RIVALS, "odd sizes", "best ÷ best", "worst ÷ worst", "highest ÷", "where"]
+    heads = [
+        "slowest ÷ fastest",
+        "goal",
+        *RIVALS,
+        "odd sizes",
+        f"the same: {PLAIN}",
+        "best ÷ best",
+        "worst ÷ worst",
+        "highest ÷",
+        "where",
+    ]
     lines = [[f"{OURS}: groups", *heads]]
     text = []
     for row in summaries(results):
@@ -221,7 +245,7 @@ def as_text(results: Results, notes: Sequence[str]) -> str:
                 _number(spread.get(OURS)),
                 mark(spread.get(OURS), LIMIT, row["disturbed"]),
                 *(_number(spread.get(name)) for name in RIVALS),
-                _number(row["odd"].get(OURS)),
+                *(_number(row["odd"].get(name)) for name in (OURS, PLAIN)),
                 *(_number(row.get(name)) for name in ("best_to_best", "worst_to_worst", "highest")),
                 row.get("worst_shape", ""),
             ]

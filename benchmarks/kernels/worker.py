@@ -2,7 +2,7 @@
 
     {"do": "prepare", "program": KEY, "size": SIZE, "folder": PATH}   arguments from the folder, onto the device
     {"do": "check"}                                                  one run from the first contents, then compare
-    {"do": "time"}                                                   one sample
+    {"do": "time", "warm": 1}                                        one sample, after so many runs that do not count
     {"do": "drop"}                                                   forget the program
 
 All but the last take a "slot", so that several programs can be ready; "like" names a slot whose buffers to share.
@@ -87,6 +87,8 @@ class Bench:
         chosen, prepared, _ = self._slots[order.get("slot", "")]
         if chosen.restored:
             prepared.restore(chosen.restored)
+        if warm := order.get("warm", 0):
+            prepared.run(warm)
         return {"ns": prepared.run(chosen.repeats) / chosen.repeats / chosen.parts}
 
     def drop(self, _: dict[str, Any]) -> dict[str, Any]:

@@ -220,6 +220,7 @@ def _spread(part: Part) -> str:
     if not part.get("shapes"):
         return ""
     heads = ["slowest ÷ fastest group", *(f"the same: {name}" for name in RIVALS), "odd size ÷ fastest"]
+    heads.append(f"the same: {spread.PLAIN}")
     rows = [["kernel", *heads, "best ÷ best", "worst ÷ worst", f"highest ÷ {BEST}"]]
     for each in part["shapes"]:
         highest = each.get("highest")
@@ -228,7 +229,7 @@ def _spread(part: Part) -> str:
                 each["title"],
                 _marked(each["spread"].get(OURS), spread.LIMIT, each["disturbed"]),
                 *(_number(each["spread"].get(name)) for name in RIVALS),
-                _number(each["odd"].get(OURS)),
+                *(_number(each["odd"].get(name)) for name in (OURS, spread.PLAIN)),
                 *(_number(each.get(name)) for name in ("best_to_best", "worst_to_worst")),
                 "–" if highest is None else f"{highest:.2f} ({each['worst_shape']})",
             ]

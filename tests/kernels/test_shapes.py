@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -79,6 +81,10 @@ def test_the_worst_stands_beside_the_best() -> None:
     assert (row["highest"], row["worst_shape"], row["lowest"]) == (2.0, "1000 in 16×16", 0.5)
     assert row["worst_to_worst"] == pytest.approx(2.0)
     assert row["best_to_best"] == pytest.approx(0.5)
+    for shape, found in measured:
+        if not shape.group or shape.size != 1024:
+            found["C++"] = Found(samples=[(5.0 if shape.group else 4.0) * 1e6])  # type: ignore[index]
+    assert spread.summary(FAMILIES[2], measured)["odd"]["C++"] == pytest.approx(5.0 * 1.024**2 / 4.0)
     text = spread.as_text(measured, ["a note"])
     assert "≤ 1.2 ✗" in text
     assert "5×5 convolution, 1024, no group" in text
@@ -87,11 +93,11 @@ def test_the_worst_stands_beside_the_best() -> None:
 
 def test_shapes_take_turns_on_shared_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spread, "PACE", ("test", 2, 1.0))
-    peers = [each for each in PEERS if each.name in ("anyzero", "numpy")]
+    peers = [each for each in PEERS if each.name in ("anyzero", "numpy", spread.PLAIN)]
     contestants, _ = contest.enter(peers, False, {})
     told: list[str] = []
     try:
-        chosen = [*spread.select("multiply", True), *spread.select("smooth", True)]
+        chosen = [each for name in ("multiply", "diffuse", "smooth") for each in spread.select(name, True)]
         measured = spread.measure(contestants, chosen, False, told.append)
     finally:
         for contestant in contestants:
@@ -102,9 +108,34 @@ def test_shapes_take_turns_on_shared_buffers(monkeypatch: pytest.MonkeyPatch) ->
         assert found["anyzero"].trouble == ""
         assert len(found["anyzero"].samples) == 2
         assert ("numpy" in found) == shape.family.blas
-    blas, local = spread.summaries(measured)
+        assert (spread.PLAIN in found) == (shape.family.native and not shape.group)
+        assert all(each.trouble == "" for each in found.values())
+    blas, plain, local = spread.summaries(measured)
+    assert plain["odd"][spread.PLAIN] > 0
     assert blas["to_blas"] > 0
     assert local["spread"]["anyzero"] >= 1
+
+
+def test_a_sample_finds_the_caches_as_its_own_kernel_left_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shapes that share their buffers with many others would find more of them in the caches than the others do."""
+    monkeypatch.setattr(spread, "PACE", ("test", 2, 1.0))
+    asked: list[tuple[str, int | None]] = []
+    answer = {"ns": 0.0}
+
+    def ask(contestant: contest.Contestant, do: str, **order: Any) -> dict[str, Any]:
+        asked.append((do, order.get("warm")))
+        return answer
+
+    monkeypatch.setattr(contest.Contestant, "ask", ask)
+    monkeypatch.setattr(contest.Contestant, "revive", lambda contestant: None)
+    ours = object.__new__(contest.Contestant)
+    ours.peer = next(each for each in PEERS if each.name == "anyzero")
+    monkeypatch.setattr(spread.machine, "Others", lambda contestants: SimpleNamespace(cores=lambda: 0.0))
+    for took, warm in ((spread.WARM_NS / 2, 1), (spread.WARM_NS * 2, 0)):
+        asked.clear()
+        answer["ns"] = took
+        spread.measure([ours], spread.select("turn", True), False, lambda text: None)
+        assert {given for do, given in asked if do == "time"} == {warm}
 
 
 def test_a_peer_that_uses_more_is_left_out() -> None:

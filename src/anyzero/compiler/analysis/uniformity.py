@@ -284,7 +284,7 @@ class Finding:
             return Shape(stride - modulus if stride >= modulus // 2 else stride, exact)
         # A number that wraps around more than once within a vector may come back to the same buffer.
         if kind in ("sext", "zext") and source == "i32" and abs(stride) * self.lanes < 1 << 31:
-            return Shape(stride, exact and _cannot_wrap(op.args[0], self.flat))
+            return Shape(stride, exact and cannot_wrap(op.args[0], self.flat))
         return VARYING
 
     # Control flow
@@ -332,7 +332,7 @@ class Finding:
         return False
 
 
-def _cannot_wrap(op: Op, flat: bool) -> bool:
+def cannot_wrap(op: Op, flat: bool) -> bool:
     """Is a narrow strided value known not to wrap around between two lanes of a vector?
 
     Local ids are small, so their low halves do not; those of global ids do not where vectors end there.

@@ -42,7 +42,9 @@ from anyzero.compiler.transform.ssa_repair import repair_ssa
 from anyzero.compiler.transform.strip_mine import strip_mine
 from anyzero.compiler.transform.unroll import unroll
 from anyzero.compiler.transform.unroll_columns import unroll_columns
+from anyzero.compiler.transform.unroll_tiles import unroll_tiles
 from anyzero.compiler.transform.widen_induction import widen_induction
+from anyzero.compiler.transform.widen_sums import widen_sums
 
 Root = KernelUnit | FunctionUnit
 
@@ -83,6 +85,15 @@ def run_unroll_barriers(unit: KernelUnit) -> None:
         for simplify in (mem2reg, cse, dce):
             simplify(body)
         unit.flow = loop_simplify(body)
+
+
+def run_unroll_tiles(unit: KernelUnit) -> None:
+    size = unit.translation.kernel.required_group_size
+    assert size is not None
+    if not unit.flow.loops.irreducible and unroll_tiles(unit.body, size):
+        for simplify in (cse, dce):
+            simplify(unit.body)
+        unit.flow = loop_simplify(unit.body)
 
 
 def run_spin_loops(unit: KernelUnit) -> None:
@@ -194,6 +205,10 @@ def run_prefetch(unit: VersionUnit) -> None:
 def run_widen_induction(unit: VersionUnit) -> None:
     assert unit.flow is not None
     widen_induction(unit.body, unit.flow, unit.shapes)
+
+
+def run_widen_sums(unit: VersionUnit) -> None:
+    widen_sums(unit.body, unit.shapes, unit.choices.flat)
 
 
 def run_notes(unit: VersionUnit) -> None:

@@ -216,6 +216,19 @@ PASSES: Final = (
         ),
     ),
     Pass(
+        "unroll-tiles",
+        bodies.run_unroll_tiles,
+        KERNEL,
+        "loops of few iterations that begin with a local id, as where a group fills a tile, are unrolled: the mask of "
+        "each iteration is a constant",
+        "behind the number of lanes, as above; before the body is copied for its versions",
+        ("transform/unroll_tiles.py", "analysis/affine.py"),
+        Condition(
+            "groups of a known size; not in the first stage",
+            lambda unit: not unit.options.one_version and unit.translation.kernel.required_group_size is not None,
+        ),
+    ),
+    Pass(
         "interleave",
         bodies.run_interleave,
         KERNEL,
@@ -381,6 +394,16 @@ PASSES: Final = (
         "needs uniformity, and loops that are still loops of scalars",
         ("transform/widen_induction.py",),
         _WITHIN_4GB,
+        functions=True,
+    ),
+    Pass(
+        "widen-sums",
+        bodies.run_widen_sums,
+        VERSION,
+        "sums of 32 bits that do not wrap around are added with 64 bits: neighbours share an index, and differ in the "
+        "displacements of their addresses",
+        "after the indices of loops, which are widened as a whole",
+        ("transform/widen_sums.py",),
         functions=True,
     ),
     Pass(

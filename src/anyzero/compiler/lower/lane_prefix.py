@@ -28,14 +28,25 @@ def counts(e: Emitter, block: Block) -> list[int]:
 
 
 def worth(e: Emitter, block: Block) -> bool:
-    """Does it update local memory under a prefix condition?"""
+    """Does it write local memory under a prefix condition? What it writes comes from local memory, too, unless the
+    prefix is a constant, which takes one version.
+    """
     mask = e.masks.of.get(block)
-    if e.lanes < 2 or e.lanes & (e.lanes - 1) or mask is None or _bound(e, mask) is None:
+    bound = None if mask is None else _bound(e, mask)
+    if e.lanes < 2 or e.lanes & (e.lanes - 1) or bound is None:
         return False
     reads = [op for op in block.ops if op.name == "load" and not e.shape(op.args[0]).uniform]
     writes = [op for op in block.ops if op.name == "store"]
     simple = all(op.pure or op.name in ("load", "store", "read", "mask_and") for op in block.ops)
-    return simple and bool(reads) and bool(writes) and all(_in_place(e, op) for op in [*reads, *writes])
+    return (
+        simple
+        and bool(reads)
+        and bool(writes)
+        and all(
+            _in_place(e, op, ("local", "global") if op.name == "load" and bound.name == "const" else ("local",))
+            for op in [*reads, *writes]
+        )
+    )
 
 
 def _bound(e: Emitter, mask: Op) -> Op | None:
@@ -46,11 +57,11 @@ def _bound(e: Emitter, mask: Op) -> Op | None:
     return None if found is None else found.bound
 
 
-def _in_place(e: Emitter, op: Op) -> bool:
-    """Contiguous accesses in local memory."""
+def _in_place(e: Emitter, op: Op, spaces: tuple[str, ...]) -> bool:
+    """Contiguous accesses in these memories."""
     shape, access = e.shape(op.args[0]), op.info
     size = SIZES[op.type or op.args[1].type]
-    return access.space == "local" and access.count == 1 and not access.volatile and shape.stride == size
+    return access.space in spaces and access.count == 1 and not access.volatile and shape.stride == size
 
 
 def ways(e: Emitter, mask: Op, to: dict[int, str], otherwise: str) -> None:

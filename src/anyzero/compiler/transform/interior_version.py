@@ -141,7 +141,7 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
         return None
     apart = first.plus(second, -1)
     if forms.group is not None and (apart is None or apart.within):
-        return _in_every_group(op, forms, body)
+        return in_every_group(op, forms, body)
     if apart is None or not apart.ids or len({factor > 0 for _, factor in apart.ids}) > 1:
         return None
     below = (apart.ids[0][1] > 0) == apart.bounded
@@ -162,7 +162,7 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
     return body.const("i1", int(answer))
 
 
-def _in_every_group(op: Op, forms: Forms, body: Body) -> Op | None:
+def in_every_group(op: Op, forms: Forms, body: Body) -> Op | None:
     """The constant outcome of a comparison of local ids that is the same for all work-items of groups of this size."""
     first, second = (forms.range(arg) for arg in op.args)
     if first is None or second is None or (op.info[0] == "u" and min(*first, *second) < 0):

@@ -48,7 +48,7 @@ def unroll(body: Body, *, barriers: bool = False) -> bool:
         behind: dict[Op, Op] = {}
         done: set[Block] = set()
         for loop in _that_pay(body, loops, immediate, barriers):
-            size = _iteration_size(loop)
+            size = iteration_size(loop)
             # An earlier unrolling may have changed the loop's entry.
             found = counted(loop, immediate, TURNS) if done.isdisjoint(loop.blocks) else None
             if found is not None and size * (found.iterations + 1) <= room:
@@ -75,12 +75,12 @@ def _that_pay(body: Body, loops: Loops, immediate: Dominators[Block], barriers: 
 
     def is_short(loop: Loop) -> bool:
         if loop not in short:
-            found = counted(loop, immediate, TURNS) if not _meets(loop) else None
-            short[loop] = found is not None and _iteration_size(loop) * (found.iterations + 1) <= OPERATIONS
+            found = counted(loop, immediate, TURNS) if not has_barriers(loop) else None
+            short[loop] = found is not None and iteration_size(loop) * (found.iterations + 1) <= OPERATIONS
         return short[loop]
 
     kept = {variable for block, variable in walks if not any(is_short(loop) for loop in loops.around(block))}
-    chosen = {loop for loop in loops.all if _meets(loop) == barriers and _is_tiny(loop, loops, immediate)}
+    chosen = {loop for loop in loops.all if has_barriers(loop) == barriers and _is_tiny(loop, loops, immediate)}
     if not barriers:
         chosen |= {
             loop for block, variable in walks if variable not in kept for loop in loops.around(block) if is_short(loop)
@@ -93,7 +93,7 @@ def _is_tiny(loop: Loop, loops: Loops, immediate: Dominators[Block]) -> bool:
         return False
     size = sum(_weight(op) for block in loop.blocks for op in block.ops)
     most = TINY // max(size, 1)
-    return counted(loop, immediate, min(most, MEETINGS) if _meets(loop) else most) is not None
+    return counted(loop, immediate, min(most, MEETINGS) if has_barriers(loop) else most) is not None
 
 
 def _weight(op: Op) -> int:
@@ -103,7 +103,7 @@ def _weight(op: Op) -> int:
     return MUCH if op.name in LONG or (op.name == "math" and op.info[0] not in CHEAP_MATHS) else 1
 
 
-def _iteration_size(loop: Loop) -> int:
+def iteration_size(loop: Loop) -> int:
     return sum(len(block.ops) + len(block.phis) for block in loop.blocks)
 
 
@@ -116,7 +116,7 @@ def _walked(block: Block) -> Iterator[Variable]:
                 yield begin.info
 
 
-def _meets(loop: Loop) -> bool:
+def has_barriers(loop: Loop) -> bool:
     """Does it have barriers of a group? Each iteration would then add regions."""
     for block in loop.blocks:
         for op in block.ops:
@@ -128,7 +128,9 @@ def _meets(loop: Loop) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class _Iteration:
+class Iteration:
+    """A copy of a loop's blocks and operations."""
+
     blocks: dict[Block, Block]
     """The copy of each block of the loop."""
     values: dict[Op, Op]
@@ -143,13 +145,13 @@ def _write_out(body: Body, found: Counted) -> dict[Op, Op]:
     header = found.loop.header
     blocks = sorted(found.loop.blocks, key=lambda block: block.number)
     initial, carried = (header.predecessors.index(block) for block in (found.before, found.latch))
-    iterations: list[_Iteration] = []
+    iterations: list[Iteration] = []
     for _ in range(found.iterations + 1):
-        iteration = _Iteration({block: Block(0) for block in blocks}, {})
+        iteration = Iteration({block: Block(0) for block in blocks}, {})
         for phi in header.phis:
             iteration.values[phi] = iterations[-1].value(phi.args[carried]) if iterations else phi.args[initial]
         iterations.append(iteration)
-        _copy_operations(blocks, header, iteration)
+        copy_operations(blocks, header, iteration)
     first, last = iterations[0], iterations[-1]
     for iteration, following in zip(iterations, [*iterations[1:], None], strict=True):
         for block in blocks:
@@ -163,7 +165,7 @@ def _write_out(body: Body, found: Counted) -> dict[Op, Op]:
     return last.values
 
 
-def _copy_operations(blocks: list[Block], header: Block, iteration: _Iteration) -> None:
+def copy_operations(blocks: list[Block], header: Block, iteration: Iteration) -> None:
     for block in blocks:
         if block is not header:
             for phi in block.phis:
@@ -175,7 +177,7 @@ def _copy_operations(blocks: list[Block], header: Block, iteration: _Iteration) 
             iteration.values[op] = copy.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
 
 
-def _copy_flow(block: Block, iteration: _Iteration, following: _Iteration | None, found: Counted) -> None:
+def _copy_flow(block: Block, iteration: Iteration, following: Iteration | None, found: Counted) -> None:
     copy, header = iteration.blocks[block], found.loop.header
     targets = list(block.successors)
     if block is found.leaves:
@@ -188,12 +190,12 @@ def _copy_flow(block: Block, iteration: _Iteration, following: _Iteration | None
         elif target is found.exit:
             copy.successors.append(target)
         else:
-            _copy_edge(block, target, iteration, copy)
+            copy_edge(block, target, iteration, copy)
     if len(copy.successors) == 2 and block.condition is not None:
         copy.condition = iteration.value(block.condition)
 
 
-def _copy_edge(block: Block, target: Block, iteration: _Iteration, copy: Block) -> None:
+def copy_edge(block: Block, target: Block, iteration: Iteration, copy: Block) -> None:
     place, there = target.predecessors.index(block), iteration.blocks[target]
     copy.successors.append(there)
     there.predecessors.append(copy)
