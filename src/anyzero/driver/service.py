@@ -94,7 +94,7 @@ def _attend(line: int, first: tuple[int, str, bytes] | None = None, linger: floa
     # More than a main thread has: the compiler recurses as deeply as kernels are nested.
     threading.stack_size(_STACK)
     sending = threading.Lock()
-    ahead = [_warm_up, _load_compiler, _load_modules] if linger is None else []
+    ahead = [_load_compiler, _load_modules] if linger is None else []
     if ahead:
         threading.Thread(target=ahead.pop(), daemon=True).start()
     while True:
@@ -124,7 +124,13 @@ def _load_modules() -> None:
 
 
 def _load_compiler() -> None:
+    """Imports LLVM, then the rest of the compiler. LLVM initializes itself meanwhile, which takes no interpreter."""
+    import threading
+
     with contextlib.suppress(Exception):
+        from anyzero.compiler.targets import cpu  # noqa: F401
+
+        threading.Thread(target=_warm_up, daemon=True).start()
         import anyzero.compiler.pipeline  # noqa: F401
 
 

@@ -67,3 +67,32 @@ def test_given_lanes_that_lie_far_apart_then_no_vector_is_too_long_for_scalar_lo
 
     assert [lanes(each, "x86-64-v4") for each in (near, far)] == [64, 32]
     assert [lanes(each, "haswell") for each in (near, far)] == [32, 32]
+
+
+def test_given_no_masked_moves_then_vectors_do_not_pay_for_accesses_under_conditions_on_data() -> None:
+    @az.kernel
+    def by_data(out: az.ptr[az.f32], data: az.ptr[az.f32], n: az.u32) -> None:
+        i = az.global_id(0)
+        if data[i] > 0.5:
+            out[i] = data[i + 1]
+
+    @az.kernel
+    def by_bound(out: az.ptr[az.f32], data: az.ptr[az.f32], n: az.u32) -> None:
+        i = az.global_id(0)
+        if i < n:
+            out[i] = data[i + 1]
+
+    @az.kernel
+    def by_exit(out: az.ptr[az.f32], data: az.ptr[az.f32], n: az.u32) -> None:
+        i = az.global_id(0)
+        k = az.u32(0)
+        while k < n and data[i + k] > 0.5:
+            k += az.u32(1)
+        out[i] = az.f32(k)
+
+    def vectors(kernel: az.Kernel, cpu: str) -> bool:
+        return compile_kernel(read(kernel.spirv), kernel.__name__, Options(level=0, cpu=cpu)).lanes > 1
+
+    kernels = (by_data, by_bound, by_exit)
+    assert [vectors(each, "x86-64-v2") for each in kernels] == [False, True, True]
+    assert [vectors(each, "haswell") for each in kernels] == [True, True, True]

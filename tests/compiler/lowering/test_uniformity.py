@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from anyzero.compiler.analysis.uniformity import UNIFORM, VARYING, Shape
+from anyzero.compiler.analysis.uniformity import UNIFORM, VARYING, Finding, Shape, Shapes
 from anyzero.compiler.ir import Op
+from anyzero.compiler.pipeline import simplified
+from anyzero.compiler.spirv import read
+from anyzero.compiler.transform.loop_simplify import loop_simplify
+from benchmarks.kernels.case import FOLDER
 from tests.compiler.lowering.draft import LANES, Draft, shape_of, shapes_of
 
 
@@ -252,3 +256,26 @@ def test_given_a_loop_behind_a_loop_then_what_follows_is_anchored_before_both() 
     d.at(end)
     _, flow = shapes_of(d.done())
     assert flow.anchor(end) is entry
+
+
+class Counting(Finding):
+    rounds = 0
+
+    def _round(self) -> bool:
+        self.rounds += 1
+        return super()._round()
+
+
+@pytest.mark.parametrize("file", ["control_flow.O0", "control_flow", "mandelbrot", "scan", "spmv"])
+def test_given_a_result_then_another_round_changes_nothing(file: str) -> None:
+    module = read((FOLDER / f"{file}.spv").read_bytes())
+    for name in module.kernels:
+        body = simplified(module, name).body
+        flow = loop_simplify(body)
+        shapes = Shapes()
+        finding = Counting(body, flow, shapes, LANES, False, True)
+        finding.run()
+        assert flow.loops.all or flow.loops.irreducible or finding.rounds == 1
+        found = [dict(shapes.of), set(shapes.divergent), set(shapes.divergent_loops), set(shapes.joins)]
+        finding._round()
+        assert found == [shapes.of, shapes.divergent, shapes.divergent_loops, shapes.joins]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.rows import served
 from anyzero.compiler.analysis.uniformity import Flow, Shapes
-from anyzero.compiler.ir import SIZES, Atomic, Body, Op
+from anyzero.compiler.ir import SIZES, Atomic, Block, Body, Op
 from anyzero.compiler.operations import DIVISIONS, OPERATIONS
 
 ROUNDS = 8
@@ -29,6 +29,9 @@ CHEAP_MATHS = frozenset({
 })  # fmt: skip
 _ONE_BY_ONE = frozenset({"exchange", "compare_exchange", "store", "flag_set", "flag_clear"})
 _ROUNDED = frozenset({"fadd", "fmin", "fmax"})
+MASKED_MOVES = 32
+"""Bytes of a register from which on processors have loads and stores under a mask (AVX). Others branch for each lane.
+"""
 ADDRESSING = 0.25
 """Operations that addressing modes absorb."""
 
@@ -38,6 +41,7 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) 
     together = alone = 0.0
     used = {arg for op in body.ops for arg in op.args}
     longer = {loop: _apart(loop, shapes) for loop in flow.loops.all}
+    masked = set() if register >= MASKED_MOVES else _masked(body, flow, shapes)
     for block in body.blocks:
         loops = flow.loops.around(block)
         times = float(ROUNDS ** min(len(loops), DEEPEST))
@@ -45,6 +49,8 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) 
         for op in block.ops:
             if op.name == "atomic":
                 together += times * _atomic_lanes(op, shapes, lanes, op in used)
+            elif block in masked and op.name in ("load", "store") and not shapes[op.args[0]].uniform:
+                together += times * apart * _lane_by_lane(op, lanes)
             else:
                 together += times * apart * vector_cost(op, shapes, lanes, register)
             alone += times * _scalar(op)
@@ -60,6 +66,30 @@ def _apart(loop: Loop, shapes: Shapes) -> float:
         for each in conditions
     )
     return NEARLY_TOGETHER if near else APART
+
+
+def _masked(body: Body, flow: Flow, shapes: Shapes) -> set[Block]:
+    """Blocks that lanes reach by a condition on data. Bounds of ids do not count, because most vectors are within them
+    and run code without masks, and neither do exits of loops, because lanes mostly stay together.
+    """
+    leaving = {source for loop in flow.loops.all for source, _ in loop.exits}
+    parting = {block for block in shapes.divergent if block not in leaving and not _is_bound(block, shapes)}
+    found: set[Block] = set()
+    for block in body.blocks:
+        above = flow.immediate.get(block)
+        if above is not None and (above in found or (above in parting and not flow.post_dominates(block, above))):
+            found.add(block)
+    return found
+
+
+def _is_bound(block: Block, shapes: Shapes) -> bool:
+    """Does its branch compare values that are strided or uniform?"""
+    condition = block.condition
+    return condition is not None and condition.name == "icmp" and not any(shapes[arg].varying for arg in condition.args)
+
+
+def _lane_by_lane(op: Op, lanes: int) -> float:
+    return float(op.info.count * lanes) * (PICKED if op.name == "load" else SCATTERED)
 
 
 def _scalar(op: Op) -> float:
@@ -87,7 +117,7 @@ def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
             return float(count)
         if shape.stride is not None and abs(shape.stride) <= 4 * size * count:
             return float(count) * _registers(size, lanes, register) * (1 if shape.stride == size else 2)
-        return float(count * lanes) * (PICKED if op.name == "load" else SCATTERED)
+        return _lane_by_lane(op, lanes)
     if shapes[op].uniform:
         return _scalar(op)
     if not shapes[op].varying:

@@ -133,39 +133,46 @@ class Finding:
             self.last.setdefault(max(loop.blocks, key=lambda block: block.number), []).append(loop)
 
     def run(self) -> None:
-        """Iterates to a fixed point, in reverse post-order: definitions come before their uses, so only loops take
-        several rounds.
+        """Iterates to a fixed point, in reverse post-order: all definitions but loop-carried ones come before their
+        uses. So a round is the last one if it leaves the phis of loop headers as they were, and has found no divergence
+        that concerns earlier blocks.
         """
-        while self._round():
-            pass
+        blocks = self.body.blocks
+        headers = [block for block in blocks if any(each.number >= block.number for each in block.predecessors)]
+        changed = True
+        while changed:
+            changed = self._round()
+            for block in headers:
+                for op in block.phis:
+                    changed |= self._set(op, self._phi(op, block))
 
     def _round(self) -> bool:
-        changed = False
+        """True if a new divergence concerns blocks that came before it."""
+        late = False
         for block in self.body.blocks:
             for op in block.phis:
-                changed |= self._set(op, self._phi(op, block))
+                self._set(op, self._phi(op, block))
             for op in block.ops:
-                changed |= self._set(op, self._shape(op, block))
-            changed |= self._branch(block)
+                self._set(op, self._shape(op, block))
+            late |= self._branch(block)
             for loop in self.last.get(block, ()):
-                changed |= self._leave(loop)
-        return changed
+                late |= self._leave(loop, block)
+        return late
 
     # Values
 
     def _set(self, op: Op, shape: Shape | None) -> bool:
-        if shape is None or self.known.get(op) == shape:
-            return False
         old = self.known.get(op)
-        if old is not None and old.varying:
+        if shape is None or old == shape:
             return False
-        if old is not None and (old.stride != shape.stride):
-            # Shapes only go down the lattice: a stride that changed once would go on changing.
-            shape = VARYING
-        if old is not None and not old.exact:
-            shape = shape._replace(exact=False) if not shape.varying else shape
-        if old == shape:
-            return False
+        if old is not None:
+            if old.varying:
+                return False
+            if old.stride != shape.stride:
+                # Shapes only go down the lattice: a stride that changed once would go on changing.
+                shape = VARYING
+            elif not old.exact:
+                return False
         self.known[op] = shape
         return True
 
@@ -209,13 +216,15 @@ class Finding:
             return op.info.shape  # type: ignore[no-any-return]
         if name in NEVER_UNIFORM:
             return VARYING
-        given = [self._argument(each, block) for each in op.args]
-        if any(shape is None for shape in given):
-            return None
-        known = [shape for shape in given if shape is not None]
+        known: list[Shape] = []
+        for each in op.args:
+            shape = self._argument(each, block)
+            if shape is None:
+                return None
+            known.append(shape)
         if name == "group":
             return self._collective(op.info, known)
-        if all(shape.uniform for shape in known):
+        if all(stride == 0 for stride, _ in known):
             return UNIFORM
         if name in STRIDED and op.type not in ("i1", "half", "float", "double"):
             found = self._arithmetic(op, known)
@@ -290,7 +299,7 @@ class Finding:
     # Control flow
 
     def _branch(self, block: Block) -> bool:
-        """Marks a divergent branch; True if it is new."""
+        """Marks a divergent branch; True if it is new and a join of it comes before it."""
         shapes = self.shapes
         if block.condition is None or block in shapes.divergent:
             return False
@@ -298,18 +307,20 @@ class Finding:
         if found is None or found.uniform:
             return False
         shapes.divergent.add(block)
-        self.flow.joins.of([(block, target) for target in block.successors], shapes.joins.add)
-        return True
+        joins: list[Block] = []
+        self.flow.joins.of([(block, target) for target in block.successors], joins.append)
+        shapes.joins.update(joins)
+        return any(join.number <= block.number for join in joins)
 
-    def _leave(self, loop: Loop) -> bool:
-        """Marks a divergent loop; True if it is new."""
+    def _leave(self, loop: Loop, last: Block) -> bool:
+        """Marks a divergent loop; True if it is new and has an exit before its last block."""
         shapes = self.shapes
         if loop in shapes.divergent_loops or not self._parts(loop):
             return False
         shapes.divergent_loops.add(loop)
         self.headers.add(loop.header)
         self.flow.joins.of(self.exits[loop], shapes.joins.add)
-        return True
+        return any(target.number < last.number for _, target in self.exits[loop])
 
     def _parts(self, loop: Loop) -> bool:
         """Is there an exit that only some of the lanes that diverged in the loop may take?"""

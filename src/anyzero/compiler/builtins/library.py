@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
+from importlib import import_module
+from typing import Final
 
-from anyzero.compiler.builtins import (
-    arithmetic,
-    error_function,
-    exponential,
-    gamma,
-    geometric,
-    half_turns,
-    hyperbolic,
-    integer,
-    inverse_trigonometric,
-    logarithm,
-    native,
-    power,
-    relational,
-    remainder,
-    representation,
-    roots,
-    trigonometric,
-)
 from anyzero.compiler.builtins.formats import FORMATS
 from anyzero.compiler.builtins.instructions import TABLE, Instruction
 from anyzero.compiler.builtins.routine import Routine, finish
@@ -31,31 +15,34 @@ from anyzero.compiler.llvm import Type, Value
 
 MOST_LANES = 64
 
-# Importing a part registers its instructions.
-PARTS = (
-    arithmetic,
-    error_function,
-    exponential,
-    gamma,
-    geometric,
-    half_turns,
-    hyperbolic,
-    integer,
-    inverse_trigonometric,
-    logarithm,
-    native,
-    power,
-    relational,
-    remainder,
-    representation,
-    roots,
-    trigonometric,
+PARTS: Final = (
+    *("arithmetic", "integer", "relational", "roots", "exponential", "logarithm", "representation"),
+    *("trigonometric", "native", "power", "geometric", "hyperbolic", "inverse_trigonometric", "half_turns"),
+    *("remainder", "error_function", "gamma"),
 )
+"""Files of this package that register instructions when they are imported, those of common instructions first. Most
+kernels need few or none, and all of them take a twentieth of the time in which the compiler is imported.
+"""
+
+_LOOKING = threading.Lock()
+"""Held while parts are imported: an instruction is registered before the rest of its file is there."""
+
+
+def _find(name: str) -> Instruction | None:
+    with _LOOKING:
+        for part in PARTS:
+            if name in TABLE:
+                break
+            import_module(f"anyzero.compiler.builtins.{part}")
+        return TABLE.get(name)
 
 
 def names() -> frozenset[str]:
     """Every instruction that has a routine."""
-    return frozenset(TABLE)
+    with _LOOKING:
+        for part in PARTS:
+            import_module(f"anyzero.compiler.builtins.{part}")
+        return frozenset(TABLE)
 
 
 @cache
@@ -71,9 +58,9 @@ def routine(
     >>> routine("fma", "float", 8).symbol
     'az.fma.v8f32'
     """
-    if name not in TABLE:
+    known = _find(name)
+    if known is None:
         raise KeyError(f"OpenCL.std's {name} has no routine")
-    known = TABLE[name]
     if element not in known.elements:
         raise KeyError(f"OpenCL.std's {name} has no routine for {element}")
     if not 0 <= lanes <= MOST_LANES or count < 1:

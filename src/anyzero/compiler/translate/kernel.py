@@ -16,7 +16,6 @@ from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.spirv.types import Image, Pointer
 from anyzero.compiler.transform.blocks import arrange, join
 from anyzero.compiler.transform.dce import dce
-from anyzero.compiler.transform.legalize_integers import legalize_integers
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.translate import chapters, inputs
 from anyzero.compiler.translate.declared import declared
@@ -184,6 +183,9 @@ def _finish(translator: Translator) -> None:
     body = translator.body
     arrange(body, translator.entry)
     if any(module.odd_integers for module in translator.modules):
+        # Few kernels have them, and its parts are large.
+        from anyzero.compiler.transform.legalize_integers import legalize_integers
+
         legalize_integers(body)
     remove_trivial_phis(body)
     dce(body)
