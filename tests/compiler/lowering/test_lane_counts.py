@@ -11,7 +11,7 @@ from anyzero.compiler.pipeline import compile_kernel, simplified
 from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.loop_simplify import loop_simplify
-from benchmarks.kernels.case import FOLDER
+from benchmarks.kernels.case import FOLDER, MEASURED
 
 
 @pytest.mark.parametrize("form", ["", ".O0"])
@@ -67,3 +67,24 @@ def test_given_lanes_that_lie_far_apart_then_no_vector_is_too_long_for_scalar_lo
 
     assert [lanes(each, "x86-64-v4") for each in (near, far)] == [64, 32]
     assert [lanes(each, "haswell") for each in (near, far)] == [32, 32]
+
+
+def test_given_rows_whose_first_work_items_are_left_out_then_vectors_are_shorter_without_mask_registers() -> None:
+    module = read((MEASURED / "shapes.spv").read_bytes())
+    assert compile_kernel(module, "diffuse", Options(level=0, cpu="haswell")).lanes == 2 * 8
+    assert compile_kernel(module, "diffuse", Options(level=0, cpu="x86-64-v4")).lanes == 4 * 16
+
+    @az.kernel
+    def inside(out: az.ptr[az.f32], data: az.ptr[az.f32], n: az.i32) -> None:
+        x, y = az.i32(az.global_id(0)), az.i32(az.global_id(1))
+        if x < n:
+            out[y * n + x] = data[y * n + x] + 1.0
+
+    @az.kernel
+    def line(out: az.ptr[az.f32], data: az.ptr[az.f32]) -> None:
+        x = az.global_id(0)
+        if x > 0:
+            out[x] = data[x] + data[x - 1]
+
+    for kernel, name in ((inside, "inside"), (line, "line")):
+        assert compile_kernel(read(kernel.spirv), name, Options(level=0, cpu="haswell")).lanes == 4 * 8, name
