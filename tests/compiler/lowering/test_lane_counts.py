@@ -11,7 +11,7 @@ from anyzero.compiler.pipeline import compile_kernel, simplified
 from anyzero.compiler.spirv import read
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.loop_simplify import loop_simplify
-from benchmarks.kernels.case import FOLDER
+from benchmarks.kernels.case import FOLDER, MEASURED
 
 
 @pytest.mark.parametrize("form", ["", ".O0"])
@@ -96,3 +96,24 @@ def test_given_no_masked_moves_then_vectors_do_not_pay_for_accesses_under_condit
     kernels = (by_data, by_bound, by_exit)
     assert [vectors(each, "x86-64-v2") for each in kernels] == [False, True, True]
     assert [vectors(each, "haswell") for each in kernels] == [True, True, True]
+
+
+def test_given_rows_whose_first_work_items_are_left_out_then_vectors_are_shorter_without_mask_registers() -> None:
+    module = read((MEASURED / "shapes.spv").read_bytes())
+    assert compile_kernel(module, "diffuse", Options(level=0, cpu="haswell")).lanes == 2 * 8
+    assert compile_kernel(module, "diffuse", Options(level=0, cpu="x86-64-v4")).lanes == 4 * 16
+
+    @az.kernel
+    def inside(out: az.ptr[az.f32], data: az.ptr[az.f32], n: az.i32) -> None:
+        x, y = az.i32(az.global_id(0)), az.i32(az.global_id(1))
+        if x < n:
+            out[y * n + x] = data[y * n + x] + 1.0
+
+    @az.kernel
+    def line(out: az.ptr[az.f32], data: az.ptr[az.f32]) -> None:
+        x = az.global_id(0)
+        if x > 0:
+            out[x] = data[x] + data[x - 1]
+
+    for kernel, name in ((inside, "inside"), (line, "line")):
+        assert compile_kernel(read(kernel.spirv), name, Options(level=0, cpu="haswell")).lanes == 4 * 8, name

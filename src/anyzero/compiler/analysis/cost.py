@@ -205,7 +205,7 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) 
         few = sum(len(block.ops) for block in body.blocks) <= FEW and not any(
             op.name in ("load", "store", "atomic") and shapes[op.args[0]].varying for op in body.ops
         )
-        few = few and not served(body, flow, shapes)
+        few = few and not served(body, flow, shapes) and (registers >= MANY or not _leaves_out_first(body))
         # Divisions and roots of several vectors overlap in straight-line code, whatever is spilled.
         straight = registers < MANY and not flow.loops.all
         half = mostly_wide(body, shapes) and not straight and not _searches(body, flow, shapes)
@@ -213,6 +213,26 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) 
     # A kernel that reads ids in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
     return 1 if narrow or len(body.blocks) > LONG else 2
+
+
+def _leaves_out_first(body: Body) -> bool:
+    """Are the first work-items of short rows left out, as by the check `x > 0` of a stencil? The first vector of each
+    row then runs under a mask, which is slow without mask registers, and the shorter it is the better.
+    """
+    planar = any(op.name == "builtin" and op.info[0] == "global_id" and op.info[1] for op in body.ops)
+    return planar and any(op.name == "icmp" and _is_left_edge(*op.args) for op in body.ops)
+
+
+def _is_left_edge(one: Op, other: Op) -> bool:
+    """A comparison of an id along rows with a constant, or of what is left of it after a subtraction (`x - 1 < n`)."""
+    for id_, bound in ((one, other), (other, one)):
+        less = False
+        while id_.name == "cast" or (id_.name in ("add", "sub") and id_.args[1].name == "const"):
+            less |= id_.name != "cast"
+            id_ = id_.args[0]
+        if id_.name == "builtin" and id_.info == ("global_id", 0) and (less or bound.name == "const"):
+            return True
+    return False
 
 
 def _searches(body: Body, flow: Flow, shapes: Shapes) -> bool:
