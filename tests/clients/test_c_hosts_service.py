@@ -129,6 +129,25 @@ def test_a_warm_up_is_for_the_processor_that_kernels_will_be_compiled_for(monkey
     assert made == [(cpu.target("haswell", ""), Options().level)]
 
 
+def test_llvm_initializes_itself_while_the_compiler_is_imported() -> None:
+    code = """
+import sys, threading
+from anyzero.driver import service
+
+class AtOnce(threading.Thread):
+    def start(self):
+        self.run()
+
+threading.Thread = AtOnce
+parts = ("llvmlite.binding", "anyzero.compiler.pipeline")
+service._warm_up = lambda: print([part in sys.modules for part in parts])
+service._load_compiler()
+print([part in sys.modules for part in parts])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[True, False]", "[True, True]"]
+
+
 def test_answers_come_when_they_are_ready(lines: list[Line]) -> None:
     line = Line()
     lines.append(line)
