@@ -27,6 +27,8 @@ __all__ = ["killing", "overhead", "speed_up", "streaming"]
 
 Say = Callable[[str], None]
 BATCHES: Final = 8
+PAUSE: Final = 0.005
+"""Seconds between round trips: Dask sends at most every 2 ms, so a message that closely follows another has to wait."""
 
 
 def _timed(client: Any, function: Any, count: int) -> float:
@@ -73,6 +75,7 @@ def overhead(trips: int, say: Say) -> dict[str, Trips]:
                 began = time.perf_counter()
                 client.submit(function, turn, pure=False).result()
                 single[name].append(time.perf_counter() - began)
+                time.sleep(PAUSE)
             if turn % 100 == 99:
                 say(f"overhead: {turn + 1} of {trips} round trips")
         for batch in range(BATCHES):
