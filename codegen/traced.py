@@ -135,9 +135,14 @@ def _passing(function: Function, quick: str, arguments: str) -> Iterator[str]:
 
 
 def _events(function: Function) -> tuple[str, ...]:
-    """The list and the events of an append that has them."""
-    names = ("hCommandList", "hSignalEvent", "numWaitEvents", "phWaitEvents")
-    return names if {param.name for param in function.params}.issuperset(names) else ()
+    """The list and the events of an append that has them: the signalled one, the number of the others, and they."""
+    names = [param.name for param in function.params]
+    if "Append" in function.name and names == ["hCommandList", "hEvent"]:
+        return ("hCommandList", "hEvent", "0", "nullptr")
+    if "Append" in function.name and names == ["hCommandList", "numEvents", "phEvents"]:
+        return ("hCommandList", "nullptr", "numEvents", "phEvents")
+    usual = ("hCommandList", "hSignalEvent", "numWaitEvents", "phWaitEvents")
+    return usual if set(usual) <= set(names) else ()
 
 
 def _general_checks(api: Api, function: Function) -> Iterator[str]:

@@ -30,6 +30,8 @@ class CommandOrder {
   // The host has seen the commands of a ring up to a position, or a binary event or a fence.
   void host_saw(uint64_t ring, uint64_t position);
   void host_saw(const void* object);
+  // The host has seen that a ring is lost: what was not done will not be.
+  void host_saw_lost(uint64_t ring);
   // All commands of the devices that `has` accepts.
   template <class F>
   void host_saw_all(F&& has) {

@@ -34,7 +34,7 @@ void check_free(ze_context_handle_t handle, void* pointer, bool awaited) {
     report({rule, place, message, "", "", "", where, other});
   };
   if (!range) {
-    if (is_checked(kCheckMemory) && freed_lately(reinterpret_cast<uintptr_t>(pointer)))
+    if (is_checked(kCheckMemory) && freed_lately(reinterpret_cast<uintptr_t>(pointer), false))
       tell(Rule::DoubleFree, "memory is freed a second time", "");
     return;
   }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from ctypes import byref, c_uint8, c_void_p
+import mmap
+from ctypes import CDLL, addressof, byref, c_int, c_long, c_size_t, c_uint8, c_void_p
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,35 @@ def test_memory_is_used_after_it_is_freed(az: Calls, context: c_void_p, lst: c_v
         result = az.lib.zeCommandListAppendMemoryCopy(lst, other, memory, SIZE, None, 0, None)  # mistake
     assert result == INVALID_ARGUMENT
     assert "has been freed" in expect("use-after-free", found).memory
+
+
+def test_memory_of_the_program_is_used_when_its_import_has_ended(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    with mmap.mmap(-1, mmap.PAGESIZE) as pages:
+        base, imported = addressof((c_uint8 * mmap.PAGESIZE).from_buffer(pages)), c_void_p()
+        ext = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=base, size=mmap.PAGESIZE)
+        desc = ze.ze_host_mem_alloc_desc_t(pNext=addressof(ext))
+        with checked("memory") as found:
+            az.ok("zeMemAllocHost", context, byref(desc), mmap.PAGESIZE, 0, byref(imported))
+            az.ok("zeMemFree", context, imported)
+            az.fill(lst, base, 7, mmap.PAGESIZE)
+        assert pages[:] == bytes([7]) * mmap.PAGESIZE
+    assert list(map(str, found)) == []
+
+
+def test_the_program_gets_the_addresses_of_freed_memory(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    libc = CDLL(None)
+    libc.mmap.restype = c_void_p
+    libc.mmap.argtypes = c_void_p, c_size_t, c_int, c_int, c_int, c_long
+    size, fixed_if_free = 600 << 20, 0x100000  # more than the driver keeps; MAP_FIXED_NOREPLACE
+    with checked("memory") as found:
+        memory = az.memory(context, size)
+        az.ok("zeMemFree", context, memory)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | fixed_if_free
+        assert libc.mmap(memory, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0) == memory
+        az.fill(lst, memory, 7, mmap.PAGESIZE)
+    assert read(memory, 4) == bytes([7]) * 4
+    assert list(map(str, found)) == []
+    libc.munmap(c_void_p(memory), c_size_t(mmap.PAGESIZE))
 
 
 def test_freed_memory_is_not_given_out_again_at_once(az: Calls, context: c_void_p) -> None:

@@ -40,6 +40,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   CallRecord record(1, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendEventReset", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
@@ -472,6 +473,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   CallRecord record(26, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendSignalEvent", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
@@ -516,6 +518,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_com
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
   CallRecord record(29, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendWaitOnEvents", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, nullptr, numEvents, phEvents);
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents));
