@@ -162,3 +162,15 @@ def test_a_kernel_is_launched_with_memory_of_another_context(az: Calls) -> None:
         az.ok("zeKernelSetArgumentValue", kernel, 0, 8, byref(c_void_p(wrong.pointer)))
         az.lib.zeCommandListAppendLaunchKernel(lst, kernel, one, None, 0, None)  # mistake
     expect("other-context", found)
+
+
+def test_a_kernel_writes_memory_that_was_freed_after_earlier_launches(az: Calls) -> None:
+    ctx = anyzero.device().context()
+    memory, lst = az.memory(c_void_p(ctx.handle), SIZE, "device"), ctx.immediate(mode="synchronous")
+    with checked("memory") as found:
+        kernel = store.on(ctx)
+        for _ in range(3):
+            lst.launch(kernel, 1, (memory, 7))
+        az.ok("zeMemFree", c_void_p(ctx.handle), memory)
+        lst.launch(kernel, 1, (memory, 7))
+    assert found.the_only().rule.name == "use-after-free"
