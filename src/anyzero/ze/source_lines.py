@@ -10,9 +10,7 @@ import atexit
 import ctypes
 import os
 import sys
-from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
 __all__ = ["record", "stop_recording", "tell"]
@@ -23,29 +21,17 @@ _MANAGED = 1 << 31
 _Reader = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
 
-@lru_cache(maxsize=1024)
-def _names(code: CodeType, size: int) -> tuple[bytes, bytes] | None:
-    """The names of file and function, each with a zero behind it; None for code of this package.
-
-    Kept, because checks for races ask for the line of every command.
-    """
-    if code.co_filename.startswith(_PACKAGE):
-        return None
-    file, function = (text.encode(errors="replace")[: size - 1] + b"\0" for text in (code.co_filename, code.co_qualname))
-    return file, function
-
-
 @_Reader
 def _read(file: int, function: int, size: int) -> int:
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
-    managed = 0
-    while frame is not None and (names := _names(frame.f_code, size)) is None:
-        managed = _MANAGED
+    frame = sys._getframe(1)  # noqa: SLF001
+    managed = _MANAGED if frame.f_code.co_filename.startswith(_PACKAGE) else 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     if frame is None:
         return 0
-    ctypes.memmove(file, names[0], len(names[0]))
-    ctypes.memmove(function, names[1], len(names[1]))
+    for text, at in ((frame.f_code.co_filename, file), (frame.f_code.co_qualname, function)):
+        encoded = text.encode(errors="replace")[: size - 1]
+        ctypes.memmove(at, encoded + b"\0", len(encoded) + 1)
     return frame.f_lineno | managed
 
 
