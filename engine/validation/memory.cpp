@@ -38,10 +38,14 @@ void check_free(ze_context_handle_t handle, void* pointer, bool awaited) {
       tell(Rule::DoubleFree, "memory is freed a second time", "");
     return;
   }
+  const std::string unseen = awaited ? "" : unseen_use(*range);
   note_freed(*range);
-  if (awaited || !is_checked(kCheckSync)) return;
-  const std::string use = use_of(*range, context->driver());
-  if (!use.empty()) tell(Rule::MemoryFreedInUse, "memory is freed while a command still uses it", use);
+  if (awaited) return;
+  const std::string use = is_checked(kCheckSync) ? use_of(*range, context->driver()) : "";
+  if (!use.empty()) return tell(Rule::MemoryFreedInUse, "memory is freed while a command still uses it", use);
+  // The command may be done by now, but that is luck: without a wait, the program has also read any result too early.
+  if (!unseen.empty())
+    tell(Rule::MemoryFreedInUse, "memory is freed, and the program has not waited for a command that uses it", unseen);
 }
 
 [[gnu::cold, gnu::noinline]] ze_result_t refuse_span(const void* pointer, uint64_t bytes, uint64_t left, bool freed,

@@ -246,6 +246,14 @@ void note_destroyed(const void* object) {
   if (object) with_order([&](Watch& watch) { watch.order.forget(object); });
 }
 
+std::string unseen_use(const MemoryRange& memory) {
+  std::string found;
+  with_order([&](Watch& watch) {
+    if (const LoggedAccess* access = watch.order.unseen(memory.begin, memory.end)) found = party(*access);
+  });
+  return found;
+}
+
 void note_freed(const MemoryRange& memory) {
   with_order([&](Watch& watch) { watch.order.forget(memory.begin, memory.end); });
 }

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import json
 import mmap
+import time
+from collections.abc import Callable
 from ctypes import CDLL, addressof, byref, c_int, c_long, c_size_t, c_uint8, c_void_p
 from pathlib import Path
 
 import pytest
 
 from anyzero import ze
-from tests.abi.calls import ASYNCHRONOUS, INVALID_ARGUMENT, INVALID_SIZE, OK, SYNCHRONOUS, Calls, read, run_python
+from tests.abi.calls import (
+    ASYNCHRONOUS,
+    FOREVER,
+    INVALID_ARGUMENT,
+    INVALID_SIZE,
+    OK,
+    SYNCHRONOUS,
+    Calls,
+    read,
+    run_python,
+)
 from tests.checking.programs import checked, expect
+from tests.patience import PATIENCE
 
 SIZE = 64
 
@@ -145,6 +158,40 @@ def test_memory_is_freed_while_a_command_is_to_use_it(az: Calls, context: c_void
         # The memory may be used again, so nothing is to be copied from it.
         az.ok("zeEventHostSignal", event)
     assert "memory copy" in expect("memory-freed-in-use", found).other
+
+
+def test_memory_is_read_and_freed_without_a_wait(az: Calls, context: c_void_p) -> None:
+    """Where the command is done by luck, so that nothing is in use any more."""
+    lst, memory = az.immediate(context, mode=ASYNCHRONOUS), az.memory(context, SIZE)
+    with checked("races", "sync") as found:
+        az.fill(lst, memory, 7, SIZE)
+        deadline = time.monotonic() + PATIENCE
+        while read(memory, SIZE) != bytes([7]) * SIZE and time.monotonic() < deadline:
+            time.sleep(0)
+        az.lib.zeMemFree(context, memory)  # mistake
+    assert "memory fill" in expect("memory-freed-in-use", found).other
+
+
+WAITS: dict[str, Callable[[Calls, c_void_p, c_void_p], None]] = {
+    "list": lambda az, lst, _: az.ok("zeCommandListHostSynchronize", lst, FOREVER),
+    "device": lambda az, *_: az.ok("zeDeviceSynchronize", az.device),
+    "event": lambda az, _, event: az.ok("zeEventHostSynchronize", event, FOREVER),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+def test_memory_is_freed_after_a_wait(
+    az: Calls, context: c_void_p, wait: Callable[[Calls, c_void_p, c_void_p], None]
+) -> None:
+    lst, memory, other = az.immediate(context, mode=ASYNCHRONOUS), az.memory(context, SIZE), az.memory(context, SIZE)
+    event = az.events(context, 1)[0]
+    with checked("memory", "sync", "races") as found:
+        az.fill(lst, memory, 7, SIZE)
+        az.copy(lst, other, memory, SIZE, event)
+        wait(az, lst, event)
+        for each in (memory, other):
+            az.ok("zeMemFree", context, each)
+    assert list(map(str, found)) == []
 
 
 def test_memory_that_outlives_its_context_is_a_leak(az: Calls) -> None:
