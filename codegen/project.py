@@ -37,7 +37,7 @@ def outputs(root: Path) -> list[Output]:
         *structures.outputs(api),
         *entries.outputs(api, classes),
         *tables.outputs(api),
-        *traced.outputs(api, root / "engine" / "validation" / "hooks.h"),
+        *traced.outputs(api, root / "engine" / "validation"),
         *checks.outputs(root / "spec" / "checks.toml"),
         *loader.outputs(api),
         *ctypes_package.outputs(api),

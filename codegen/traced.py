@@ -3,7 +3,8 @@
 Loaders get the watched ones instead of the plain ones if a recording or check mode began before them. The Python API
 always calls the traced ones, which test whether anything looks at calls. Check mode looks before and after a call by
 the functions that engine/validation/hooks.h declares: `before_NAME` has the parameters of the function, and refuses the
-call where it returns a result; `after_NAME` has the call's result in front.
+call where it returns a result; `after_NAME` has the call's result in front. engine/validation/passing.h has tests that
+decide for most calls: where `passes_NAME` is true, none of the hooks is needed.
 """
 
 from __future__ import annotations
@@ -41,12 +42,13 @@ extern const std::span<const TracedFunction> traced_functions;
 """
 
 
-_HOOK = re.compile(r"\b(ze_result_t|void) ((?:before|after)_z\w+)\(")
+_HOOK = re.compile(r"\b(ze_result_t|void|bool) ((?:before|after|passes|passes_briefly)_z\w+)\(")
 
 
-def outputs(api: Api, hooks: Path) -> Iterator[Output]:
+def outputs(api: Api, validation: Path) -> Iterator[Output]:
+    hooks = _hooks("".join((validation / name).read_text() for name in ("hooks.h", "passing.h")))
     yield Output(f"{FOLDER}/traced.h", slashes() + _HEADER)
-    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api, _hooks(hooks.read_text()))) + "\n")
+    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api, hooks)) + "\n")
 
 
 def _hooks(header: str) -> dict[str, str]:
@@ -58,7 +60,8 @@ def _source(api: Api, hooks: Mapping[str, str]) -> Iterator[str]:
     in_tables = {slot.function for table in api.tables.values() for slot in table.slots}
     functions = [api.functions[name] for name in sorted(in_tables)]
     yield from (slashes(), '#include "traced.h"', "", '#include "../../trace/calls.h"')
-    yield from ('#include "../../validation/call.h"', '#include "../../validation/hooks.h"', '#include "ze_api.h"', "")
+    yield from (f'#include "../../validation/{name}.h"' for name in ("call", "hooks", "passing"))
+    yield from ('#include "ze_api.h"', "")
     yield from ("namespace anyzero {", "", "namespace {", "")
     for index, function in enumerate(functions):
         yield from _wrapper(api, function, index, hooks)
@@ -77,7 +80,9 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str])
     params = c_types.parameters((param.name, param.type) for param in function.params) if function.params else ""
     arguments = ", ".join(param.name for param in function.params)
     call = f"{name}({arguments})"
-    yield f"[[gnu::noinline]] {function.type} ZE_APICALL watched_{name}({params}) {{"
+    quick = next((f"{each}_{name}" for each in ("passes", "passes_briefly") if f"{each}_{name}" in hooks), None)
+    looked_at = "examined" if quick else "watched"
+    yield f"[[gnu::noinline]] {function.type} ZE_APICALL {looked_at}_{name}({params}) {{"
     yield f"  CallRecord record({index}, __builtin_return_address(0));"
     before, after = hooks.get(f"before_{name}"), f"after_{name}" in hooks
     general = list(_general_checks(api, function))
@@ -98,6 +103,18 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str])
     words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
     yield f"  record.returned({', '.join(words)});"
     yield from ("  return result;", "}", "")
+    if quick:
+        # Without events, the way around the hooks needs no stack: it is a function of its own.
+        events = _events(function)
+        if events:
+            yield f"[[gnu::noinline]] {function.type} ZE_APICALL eventful_{name}({params}) {{"
+            yield f"  if ({quick}({arguments}) && events_pass({', '.join(events)})) [[likely]] return {call};"
+            yield from (f"  return examined_{name}({arguments});", "}", "")
+        yield f"[[gnu::noinline]] {function.type} ZE_APICALL watched_{name}({params}) {{"
+        if events:
+            yield f"  if ({events[1]} || {events[2]}) return eventful_{name}({arguments});"
+        yield from _passing(function, quick, arguments)
+        yield from (f"  return examined_{name}({arguments});", "}", "")
     # Two functions: compilers make unlikely code small, not fast. The second call is a jump: the return address stays.
     yield f"{function.type} ZE_APICALL traced_{name}({params}) {{"
     yield f"  if (!is_watched()) [[likely]] return {call};"
@@ -105,12 +122,34 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str])
     yield from ("}", "")
 
 
+def _passing(function: Function, quick: str, arguments: str) -> Iterator[str]:
+    """The way around the hooks."""
+    if quick == f"passes_{function.name}":
+        yield f"  if ({quick}({arguments})) [[likely]] return {function.name}({arguments});"
+        return
+    handle, timeout = (param.name for param in function.params)
+    yield f"  if ({quick}({arguments})) [[likely]] {{"
+    yield f"    const {function.type} result = {function.name}({handle}, brief({timeout}));"
+    yield f"    if (result != ZE_RESULT_NOT_READY || {timeout} != UINT64_MAX) [[likely]] return result;"
+    yield "  }"
+
+
+def _events(function: Function) -> tuple[str, ...]:
+    """The list and the events of an append that has them: the signalled one, the number of the others, and they."""
+    names = [param.name for param in function.params]
+    if "Append" in function.name and names == ["hCommandList", "hEvent"]:
+        return ("hCommandList", "hEvent", "0", "nullptr")
+    if "Append" in function.name and names == ["hCommandList", "numEvents", "phEvents"]:
+        return ("hCommandList", "nullptr", "numEvents", "phEvents")
+    usual = ("hCommandList", "hSignalEvent", "numWaitEvents", "phWaitEvents")
+    return usual if set(usual) <= set(names) else ()
+
+
 def _general_checks(api: Api, function: Function) -> Iterator[str]:
     """Checks of parameters that many functions have."""
     given = {param.name: param for param in function.params}
-    events = ("hSignalEvent", "numWaitEvents", "phWaitEvents")
-    if "hCommandList" in given and all(name in given for name in events):
-        yield f"check_append(hCommandList, {', '.join(events)})"
+    if events := _events(function):
+        yield f"check_append({', '.join(events)})"
     if "hCommandList" in given:
         for param in function.params:
             if param.type in ("ze_kernel_handle_t", "ze_image_handle_t"):

@@ -62,6 +62,7 @@ COMMANDS: Final = (
     Command("record_copy", "lists of 1,000 copies of 64 bytes: append, close, reset", 20_000),
     Command("record_launch", "lists of 1,000 launches: append, close, reset", 20_000),
     Command("execute_copy", "lists of 1,000 copies: append, execute, wait, reset", 20_000),
+    Command("short_lists", "lists of 5 copies and 5 launches: append, execute, wait, reset", 10_000),
     Command("queued_copy", "immediate: 1,000 copies queued, wait", 20_000),
     Command("queued_launch", "immediate: 1,000 launches queued, wait", 10_000),
     Command("copy_wait", "immediate: copy, wait", 10_000),

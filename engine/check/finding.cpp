@@ -228,14 +228,14 @@ bool start_checks(uint32_t kinds, const char* path) {
   all->known.clear();
   check_sessions.fetch_add(1);
   checks.store(kinds);
-  watch(kChecked);
+  watch(kChecked | (kinds & (kCheckRaces | kCheckInit) ? kNoted : 0));
   return true;
 }
 
 void stop_checks() {
   auto all = findings().open();
   checks.store(0);
-  unwatch(kChecked);
+  unwatch(kChecked | kNoted);
   for (const auto& [key, known] : all->known) write_count(*all, known);
   if (all->file >= 0) close(std::exchange(all->file, -1));
 }

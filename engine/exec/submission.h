@@ -15,7 +15,7 @@ inline constinit std::atomic<SubmissionObserver> submission_observer{nullptr};
 
 // Without a packet, for a command that observers cannot inspect.
 inline void note_submission(Ring& ring, const Packet* packet, uint64_t before, Fence* fence = nullptr) {
-  if (!is_watched()) [[likely]]
+  if (!(watched.load(std::memory_order_relaxed) & (kRecorded | kNoted))) [[likely]]
     return;
   if (is_recording())
     if (Recorder* of = recorder()) of->exchange({ring.number(), before + 1});

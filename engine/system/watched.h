@@ -8,6 +8,7 @@ namespace anyzero {
 
 inline constexpr uint32_t kRecorded = 1;  // a recording is made
 inline constexpr uint32_t kChecked = 2;   // check mode
+inline constexpr uint32_t kNoted = 4;     // its checks that remember every command
 
 inline constinit std::atomic<uint32_t> watched{0};
 

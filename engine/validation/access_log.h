@@ -16,6 +16,18 @@ struct LoggedAccess {
 
 class AccessLog {
  public:
+  // The first access between the addresses that `wanted` accepts; nullptr for none.
+  template <class F>
+  const LoggedAccess* find(uintptr_t begin, uintptr_t end, F&& wanted) const {
+    auto at = pieces_.upper_bound(begin);
+    if (at != pieces_.begin()) --at;
+    for (; at != pieces_.end() && at->first < end; ++at) {
+      if (at->second.end <= begin) continue;
+      for (const LoggedAccess& each : at->second.accesses)
+        if (wanted(each)) return &each;
+    }
+    return nullptr;
+  }
   // Adds what a command does to a span of memory. `ordered` says whether a command before is done when it begins; `race` is called
   // with each access that conflicts and is not.
   template <class Ordered, class Race>

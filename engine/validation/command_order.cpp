@@ -105,6 +105,14 @@ void CommandOrder::host_saw(uint64_t number, uint64_t position) {
   prune();
 }
 
+void CommandOrder::host_saw_lost(uint64_t number) {
+  const auto found = rings_.find(number);
+  if (found == rings_.end()) return;
+  waiting_ -= found->second.waiting.size();
+  found->second.waiting.clear();
+  host_saw(number, found->second.submitted);
+}
+
 void CommandOrder::host_saw(const void* object) {
   const auto found = objects_.find(object);
   if (found == objects_.end()) return;

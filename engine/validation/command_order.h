@@ -30,6 +30,8 @@ class CommandOrder {
   // The host has seen the commands of a ring up to a position, or a binary event or a fence.
   void host_saw(uint64_t ring, uint64_t position);
   void host_saw(const void* object);
+  // The host has seen that a ring is lost: what was not done will not be.
+  void host_saw_lost(uint64_t ring);
   // All commands of the devices that `has` accepts.
   template <class F>
   void host_saw_all(F&& has) {
@@ -43,6 +45,10 @@ class CommandOrder {
   void forget(const void* object) { objects_.erase(object); }
   void forget(uintptr_t begin, uintptr_t end) { log_.forget(begin, end); }
 
+  // An access of this memory by a command that the host has not seen done, or nullptr.
+  const LoggedAccess* unseen(uintptr_t begin, uintptr_t end) const {
+    return log_.find(begin, end, [&](const LoggedAccess& each) { return host_.of(each.command.ring) < each.command.position; });
+  }
   bool knows(const void* object) const { return objects_.contains(object); }
   // The number of commands submitted to the ring; `otherwise` for an unknown ring.
   uint64_t submitted(uint64_t ring, uint64_t otherwise) const;

@@ -71,6 +71,16 @@ std::vector<RingPoint> busy_rings(Driver& driver) {
   return rings;
 }
 
+bool are_idle(const Driver& driver) {
+  bool idle = true;
+  const auto look = [&](const Ring& ring) { idle = idle && ring.idle(); };
+  for (Device* card : driver.cards()) {
+    card->each_ring(look);
+    for (Device* tile : card->tiles()) tile->each_ring(look);
+  }
+  return idle;
+}
+
 std::string use_of(const Event& event) {
   return first_use(event.driver(), [&](const Packet& packet, const Ring& ring, uint64_t position, bool first) {
     const char* use = any_use(packet, event);

@@ -14,6 +14,8 @@ class Event;
 class Fence;
 class Image;
 
+// Whether no queue of the driver has anything to do: then no command uses any object.
+bool are_idle(const Driver& driver);
 // The rings of all devices of the driver that have something to do, held.
 std::vector<RingPoint> busy_rings(Driver& driver);
 

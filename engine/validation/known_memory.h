@@ -18,13 +18,17 @@ struct KnownMemory {
   bool freed = false;                // it was, lately
 };
 
-inline constexpr size_t kRecentMemories = 64;  // by address: neighbours that are allocated one by one get places of their own
+inline constexpr unsigned kRecentBits = 6;
+inline constexpr size_t kRecentMemories = size_t{1} << kRecentBits;
 inline constinit thread_local KnownMemory* recent_memories __attribute__((tls_model("initial-exec"))) = nullptr;
 
 // The result lives until the thread's next look.
 const KnownMemory& look_memory_up(uintptr_t address);
 
-inline KnownMemory& recent_memory(uintptr_t address) { return recent_memories[address / 64 % kRecentMemories]; }
+// The place of an address, by Fibonacci hashing: allocations at any distance from each other get places of their own.
+inline KnownMemory& recent_memory(uintptr_t address) {
+  return recent_memories[(address / 64 * 0x9E3779B97F4A7C15u) >> (64 - kRecentBits)];
+}
 
 inline const KnownMemory& known_memory(const void* pointer) {
   const auto at = reinterpret_cast<uintptr_t>(pointer);

@@ -9,6 +9,7 @@
 #include "../objects/commands/command_list.h"
 #include "../objects/commands/command_queue.h"
 #include "../objects/devices/device.h"
+#include "../objects/devices/driver.h"
 #include "../objects/memory/allocation.h"
 #include "../objects/sync/event.h"
 #include "../objects/sync/fence.h"
@@ -176,17 +177,34 @@ void report_races() {
   for (const Race& race : races) report_race(race);
 }
 
-// Commands of a lost queue will not run.
-bool has_ended(ze_result_t result) { return result == ZE_RESULT_SUCCESS || result == ZE_RESULT_ERROR_DEVICE_LOST; }
+// A wait has failed because a queue is lost: commands of lost queues will not run.
+void saw_lost(Driver& driver) {
+  std::vector<uint64_t> lost;
+  const auto look = [&](const Ring& ring) {
+    if (ring.lost()) lost.push_back(ring.number());
+  };
+  for (Device* card : driver.cards()) {
+    card->each_ring(look);
+    for (Device* tile : card->tiles()) tile->each_ring(look);
+  }
+  with_order([&](Watch& watch) {
+    for (uint64_t number : lost) watch.order.host_saw_lost(number);
+  });
+}
 
-void saw_ring(Ring& ring) {
+// After a wait for a ring.
+void saw_ring(ze_result_t result, Ring& ring, Driver& driver) {
+  if (result == ZE_RESULT_ERROR_DEVICE_LOST) return saw_lost(driver);
+  if (result != ZE_RESULT_SUCCESS) return;
   const uint64_t done = ring.completed().value.load(std::memory_order_acquire);
   with_order([&](Watch& watch) { watch.order.host_saw(ring.number(), done); });
 }
 
 void saw_fence(ze_result_t result, ze_fence_handle_t handle) {
   auto* fence = checked<Fence>(handle);
-  if (result == ZE_RESULT_SUCCESS && fence) with_order([&](Watch& watch) { watch.order.host_saw(fence); });
+  if (!fence || !is_checked(kCheckRaces)) return;
+  if (result == ZE_RESULT_ERROR_DEVICE_LOST) saw_lost(fence->queue().context().driver());
+  if (result == ZE_RESULT_SUCCESS) with_order([&](Watch& watch) { watch.order.host_saw(fence); });
 }
 
 }  // namespace
@@ -203,9 +221,11 @@ void note_append(const CommandList& list) {
 }
 
 void note_event_seen(ze_result_t result, ze_event_handle_t handle) {
-  if (result != ZE_RESULT_SUCCESS || !is_checked(kCheckRaces)) return;
+  if (!is_checked(kCheckRaces)) return;
   auto* event = checked<Event>(handle);
   if (!event) return;
+  if (result == ZE_RESULT_ERROR_DEVICE_LOST) saw_lost(event->driver());
+  if (result != ZE_RESULT_SUCCESS) return;
   if (!event->counts()) return with_order([&](Watch& watch) { watch.order.host_saw(event); });
   const Point point = event->counting_point();
   if (!point.ring) return;
@@ -226,6 +246,14 @@ void note_destroyed(const void* object) {
   if (object) with_order([&](Watch& watch) { watch.order.forget(object); });
 }
 
+std::string unseen_use(const MemoryRange& memory) {
+  std::string found;
+  with_order([&](Watch& watch) {
+    if (const LoggedAccess* access = watch.order.unseen(memory.begin, memory.end)) found = party(*access);
+  });
+  return found;
+}
+
 void note_freed(const MemoryRange& memory) {
   with_order([&](Watch& watch) { watch.order.forget(memory.begin, memory.end); });
 }
@@ -236,7 +264,7 @@ void note_appended(ze_command_list_handle_t handle) {
   auto* list = checked<CommandList>(handle);
   ze_command_queue_mode_t mode;
   if (!list || !list->immediate() || list->immediateGetMode(&mode) != ZE_RESULT_SUCCESS) return;
-  if (mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) saw_ring(*list->ring());
+  if (mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) saw_ring(ZE_RESULT_SUCCESS, *list->ring(), list->context().driver());
 }
 
 void after_zeCommandQueueExecuteCommandLists(ze_result_t, ze_command_queue_handle_t handle, uint32_t, ze_command_list_handle_t*,
@@ -246,7 +274,7 @@ void after_zeCommandQueueExecuteCommandLists(ze_result_t, ze_command_queue_handl
   auto* queue = checked<CommandQueue>(handle);
   ze_command_queue_mode_t mode;
   if (!queue || queue->getMode(&mode) != ZE_RESULT_SUCCESS || mode != ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS) return;
-  for (Ring* ring : queue->rings()) saw_ring(*ring);
+  for (Ring* ring : queue->rings()) saw_ring(ZE_RESULT_SUCCESS, *ring, queue->context().driver());
 }
 
 void after_zeEventQueryKernelTimestamp(ze_result_t result, ze_event_handle_t event, ze_kernel_timestamp_result_t*) {
@@ -257,8 +285,8 @@ void after_zeFenceQueryStatus(ze_result_t result, ze_fence_handle_t fence) { saw
 
 void after_zeCommandQueueSynchronize(ze_result_t result, ze_command_queue_handle_t handle, uint64_t) {
   auto* queue = checked<CommandQueue>(handle);
-  if (!has_ended(result) || !queue || !is_checked(kCheckRaces)) return;
-  for (Ring* ring : queue->rings()) saw_ring(*ring);
+  if (!queue || !is_checked(kCheckRaces)) return;
+  for (Ring* ring : queue->rings()) saw_ring(result, *ring, queue->context().driver());
 }
 
 void after_zeDeviceSynchronize(ze_result_t result, ze_device_handle_t handle) {
@@ -272,7 +300,7 @@ void after_zeDeviceSynchronize(ze_result_t result, ze_device_handle_t handle) {
 
 void after_zeCommandListHostSynchronize(ze_result_t result, ze_command_list_handle_t handle, uint64_t) {
   auto* list = checked<CommandList>(handle);
-  if (has_ended(result) && list && list->immediate() && is_checked(kCheckRaces)) saw_ring(*list->ring());
+  if (list && list->immediate() && is_checked(kCheckRaces)) saw_ring(result, *list->ring(), list->context().driver());
 }
 
 }  // namespace anyzero

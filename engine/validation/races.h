@@ -1,6 +1,8 @@
 // Races between commands: their order by the calls of the program, and the memory that they touch.
 #pragma once
 
+#include <string>
+
 #include "../abi/gen/ze_api.h"
 #include "../exec/packet.h"
 
@@ -16,6 +18,8 @@ void note_event_seen(ze_result_t result, ze_event_handle_t event);
 void note_host_signal(ze_event_handle_t event);
 void note_reset(const void* object);
 void note_destroyed(const void* object);
+// A command that uses the memory and that the program has not waited for, in words; empty where there is none, or it is not known.
+std::string unseen_use(const MemoryRange& memory);
 // The memory is about to be freed; other commands may get it.
 void note_freed(const MemoryRange& memory);
 

@@ -36,13 +36,13 @@ void check_fence(ze_fence_handle_t handle, const char* message, bool unmanaged =
   if (fence && is_checked(kCheckSync)) report_use(Rule::FenceInUse, message, use_of(*fence), unmanaged);
 }
 
-void check_list(ze_command_list_handle_t handle, const char* message) {
+void check_list(ze_command_list_handle_t handle, const char* message, bool unmanaged = false) {
   auto* list = checked<CommandList>(handle);
   if (!list || !is_checked(kCheckSync)) return;
   if (list->immediate()) {
     report_use(Rule::ListInUse, message, unfinished(*list->ring()));
   } else {
-    report_use(Rule::ListInUse, message, use_of(list->program(), list->context().driver()));
+    report_use(Rule::ListInUse, message, use_of(list->program(), list->context().driver()), unmanaged);
   }
 }
 
@@ -92,7 +92,7 @@ void before_zeCommandListReset(ze_command_list_handle_t list) {
 }
 
 void before_zeCommandListDestroy(ze_command_list_handle_t list) {
-  check_list(list, "a command list is destroyed while a queue still executes it");
+  check_list(list, "a command list is destroyed while a queue still executes it", true);
 }
 
 void before_zeCommandQueueDestroy(ze_command_queue_handle_t handle) {

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import json
-from ctypes import byref, c_uint8, c_void_p
+import mmap
+import time
+from collections.abc import Callable
+from ctypes import CDLL, addressof, byref, c_int, c_long, c_size_t, c_uint8, c_void_p
 from pathlib import Path
 
 import pytest
 
 from anyzero import ze
-from tests.abi.calls import ASYNCHRONOUS, INVALID_ARGUMENT, INVALID_SIZE, OK, SYNCHRONOUS, Calls, read, run_python
+from tests.abi.calls import (
+    ASYNCHRONOUS,
+    FOREVER,
+    INVALID_ARGUMENT,
+    INVALID_SIZE,
+    OK,
+    SYNCHRONOUS,
+    Calls,
+    read,
+    run_python,
+)
 from tests.checking.programs import checked, expect
+from tests.patience import PATIENCE
 
 SIZE = 64
 
@@ -88,6 +102,35 @@ def test_memory_is_used_after_it_is_freed(az: Calls, context: c_void_p, lst: c_v
     assert "has been freed" in expect("use-after-free", found).memory
 
 
+def test_memory_of_the_program_is_used_when_its_import_has_ended(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    with mmap.mmap(-1, mmap.PAGESIZE) as pages:
+        base, imported = addressof((c_uint8 * mmap.PAGESIZE).from_buffer(pages)), c_void_p()
+        ext = ze.ze_external_memmap_sysmem_ext_desc_t(pSystemMemory=base, size=mmap.PAGESIZE)
+        desc = ze.ze_host_mem_alloc_desc_t(pNext=addressof(ext))
+        with checked("memory") as found:
+            az.ok("zeMemAllocHost", context, byref(desc), mmap.PAGESIZE, 0, byref(imported))
+            az.ok("zeMemFree", context, imported)
+            az.fill(lst, base, 7, mmap.PAGESIZE)
+        assert pages[:] == bytes([7]) * mmap.PAGESIZE
+    assert list(map(str, found)) == []
+
+
+def test_the_program_gets_the_addresses_of_freed_memory(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    libc = CDLL(None)
+    libc.mmap.restype = c_void_p
+    libc.mmap.argtypes = c_void_p, c_size_t, c_int, c_int, c_int, c_long
+    size, fixed_if_free = 600 << 20, 0x100000  # more than the driver keeps; MAP_FIXED_NOREPLACE
+    with checked("memory") as found:
+        memory = az.memory(context, size)
+        az.ok("zeMemFree", context, memory)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | fixed_if_free
+        assert libc.mmap(memory, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0) == memory
+        az.fill(lst, memory, 7, mmap.PAGESIZE)
+    assert read(memory, 4) == bytes([7]) * 4
+    assert list(map(str, found)) == []
+    libc.munmap(c_void_p(memory), c_size_t(mmap.PAGESIZE))
+
+
 def test_freed_memory_is_not_given_out_again_at_once(az: Calls, context: c_void_p) -> None:
     with checked("memory") as found:
         memory = az.memory(context, SIZE)
@@ -115,6 +158,40 @@ def test_memory_is_freed_while_a_command_is_to_use_it(az: Calls, context: c_void
         # The memory may be used again, so nothing is to be copied from it.
         az.ok("zeEventHostSignal", event)
     assert "memory copy" in expect("memory-freed-in-use", found).other
+
+
+def test_memory_is_read_and_freed_without_a_wait(az: Calls, context: c_void_p) -> None:
+    """Where the command is done by luck, so that nothing is in use any more."""
+    lst, memory = az.immediate(context, mode=ASYNCHRONOUS), az.memory(context, SIZE)
+    with checked("races", "sync") as found:
+        az.fill(lst, memory, 7, SIZE)
+        deadline = time.monotonic() + PATIENCE
+        while read(memory, SIZE) != bytes([7]) * SIZE and time.monotonic() < deadline:
+            time.sleep(0)
+        az.lib.zeMemFree(context, memory)  # mistake
+    assert "memory fill" in expect("memory-freed-in-use", found).other
+
+
+WAITS: dict[str, Callable[[Calls, c_void_p, c_void_p], None]] = {
+    "list": lambda az, lst, _: az.ok("zeCommandListHostSynchronize", lst, FOREVER),
+    "device": lambda az, *_: az.ok("zeDeviceSynchronize", az.device),
+    "event": lambda az, _, event: az.ok("zeEventHostSynchronize", event, FOREVER),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+def test_memory_is_freed_after_a_wait(
+    az: Calls, context: c_void_p, wait: Callable[[Calls, c_void_p, c_void_p], None]
+) -> None:
+    lst, memory, other = az.immediate(context, mode=ASYNCHRONOUS), az.memory(context, SIZE), az.memory(context, SIZE)
+    event = az.events(context, 1)[0]
+    with checked("memory", "sync", "races") as found:
+        az.fill(lst, memory, 7, SIZE)
+        az.copy(lst, other, memory, SIZE, event)
+        wait(az, lst, event)
+        for each in (memory, other):
+            az.ok("zeMemFree", context, each)
+    assert list(map(str, found)) == []
 
 
 def test_memory_that_outlives_its_context_is_a_leak(az: Calls) -> None:

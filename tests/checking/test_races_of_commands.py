@@ -256,6 +256,30 @@ def by_the_loss_of_a_queue(az: Calls, two: Program) -> None:
     az.ok("zeContextDestroy", other)
 
 
+def by_the_loss_of_a_queue_that_an_event_tells(az: Calls, two: Program) -> None:
+    other = az.context()
+    lost, done = az.immediate(other, mode=ASYNCHRONOUS), az.events(other, 1)[0]
+    az.copy(lost, two.memory, two.other, SIZE, waits=[gate := az.events(other, 1)[0]])
+    az.call("zeCommandListAppendMemoryCopy", lost, 0x700000001000, two.memory, SIZE, done, 0, None)
+    az.ok("zeEventHostSignal", gate)
+    az.error(DEVICE_LOST, "zeEventHostSynchronize", done, FOREVER)
+    az.fill(two.one, two.memory, 1, SIZE)
+    az.ok("zeCommandListDestroy", lost)
+    az.ok("zeContextDestroy", other)
+
+
+def by_the_loss_of_a_queue_that_a_fence_tells(az: Calls, two: Program) -> None:
+    other = az.context()
+    lost, commands = az.queue(other, mode=ASYNCHRONOUS), az.list(other)
+    az.call("zeCommandListAppendMemoryCopy", commands, 0x700000001000, two.memory, SIZE, None, 0, None)
+    az.copy(commands, two.memory, two.other, SIZE)
+    az.close(commands)
+    az.execute(lost, commands, fence=(fence := az.fence(lost)))
+    az.error(DEVICE_LOST, "zeFenceHostSynchronize", fence, FOREVER)
+    az.fill(two.one, two.memory, 1, SIZE)
+    az.ok("zeContextDestroy", other)
+
+
 def by_reading_only(az: Calls, two: Program) -> None:
     az.copy(two.one, two.other, two.memory, SIZE)
     az.copy(two.two, two.third, two.memory, SIZE)
@@ -304,6 +328,8 @@ def by_the_waits_of_an_execution(az: Calls, two: Program) -> None:
         by_the_device,
         by_a_graph,
         by_the_loss_of_a_queue,
+        by_the_loss_of_a_queue_that_an_event_tells,
+        by_the_loss_of_a_queue_that_a_fence_tells,
         by_reading_only,
         by_other_bytes,
         by_new_memory_at_the_same_address,

@@ -10,17 +10,42 @@ import pytest
 
 import anyzero
 from anyzero import ze
-from tests.abi.calls import SOON, SYNCHRONOUS, Calls, handles
+from tests.abi.calls import COMPUTE, COPY, SOON, SYNCHRONOUS, Calls, handles
 from tests.checking.programs import checked, expect
 from tests.shape.tree import ROOT
+
+INVALID_GROUP_SIZE = ze.ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION
+INVALID_LIST_TYPE = ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
 
 
 def test_an_event_of_another_context_is_signalled(az: Calls, context: c_void_p) -> None:
     other = az.context()
     event, lst = az.events(other, 1)[0], az.immediate(context, mode=SYNCHRONOUS)
     with checked("strict") as found:
-        az.ok("zeCommandListAppendSignalEvent", lst, event)
         az.lib.zeCommandListAppendBarrier(lst, event, 0, None)  # mistake
+    expect("other-context", found)
+    az.ok("zeContextDestroy", other)
+
+
+@pytest.mark.parametrize("name", ["zeCommandListAppendSignalEvent", "zeCommandListAppendEventReset"])
+def test_a_command_changes_an_event_of_another_context(az: Calls, context: c_void_p, name: str) -> None:
+    other = az.context()
+    (own,), (event,), lst = az.events(context, 1), az.events(other, 1), az.immediate(context, mode=SYNCHRONOUS)
+    with checked("strict") as found:
+        az.ok(name, lst, own)
+        getattr(az.lib, name)(lst, event)  # mistake
+    expect("other-context", found)
+    az.ok("zeContextDestroy", other)
+
+
+def test_a_list_waits_for_an_event_of_another_context(az: Calls, context: c_void_p) -> None:
+    other = az.context()
+    (own,), (event,), lst = az.events(context, 1), az.events(other, 1), az.immediate(context, mode=SYNCHRONOUS)
+    for each in (own, event):
+        az.ok("zeEventHostSignal", each)
+    with checked("strict") as found:
+        az.ok("zeCommandListAppendWaitOnEvents", lst, 1, byref(own))
+        az.lib.zeCommandListAppendWaitOnEvents(lst, 1, byref(event))  # mistake
     expect("other-context", found)
     az.ok("zeContextDestroy", other)
 
@@ -141,6 +166,28 @@ def test_a_kernel_gets_memory_of_another_context() -> None:
     with checked("strict") as found:
         lst.launch(kernel, 1, (total, values.pointer))  # mistake
     assert "inside the device allocation of 4 bytes" in expect("other-context", found).other
+
+
+def test_calls_beyond_the_device_are_refused(az: Calls) -> None:
+    """By the call itself, so that there is no report; nor is there one for the same within the limits."""
+    most = az.query("zeDeviceGetComputeProperties", ze.ze_device_compute_properties_t, az.device).maxGroupSizeX
+    ctx, one = anyzero.device().context(), byref(ze.ze_group_count_t(1, 1, 1))
+    total, values = ctx.zeros(1, np.int32), ctx.zeros(1, np.int32)
+    with checked("memory", "sync", "strict") as found:
+        made = add_to.on(ctx)
+        kernel, context = made.handle, c_void_p(ctx.handle)
+        for index, memory in enumerate((total, values)):
+            az.ok("zeKernelSetArgumentValue", kernel, index, 8, byref(c_void_p(memory.pointer)))
+        az.error(INVALID_GROUP_SIZE, "zeKernelSetGroupSize", kernel, most + 1, 1, 1)
+        az.ok("zeKernelSetGroupSize", kernel, most, 1, 1)
+        compute = az.immediate(context, ordinal=COMPUTE, mode=SYNCHRONOUS)
+        copy = az.list(context, commandQueueGroupOrdinal=COPY)
+        az.ok("zeCommandListAppendLaunchKernel", compute, kernel, one, None, 0, None)
+        az.error(INVALID_LIST_TYPE, "zeCommandListAppendLaunchKernel", copy, kernel, one, None, 0, None)
+        az.copy(copy, total.pointer, values.pointer, 4)
+        for each in (compute, copy):
+            az.ok("zeCommandListDestroy", each)
+    assert list(map(str, found)) == []
 
 
 NODE = np.dtype([("next", np.uint64), ("value", np.uint64)])

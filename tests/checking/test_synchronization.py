@@ -319,3 +319,16 @@ def test_a_list_is_reset_once_its_last_event_was_seen() -> None:
             done.reset()
             lst.reset()
     assert not found, str(found[0])
+
+
+def test_python_lets_a_list_go_that_a_queue_executes() -> None:
+    with anyzero.device().context() as ctx, ctx.queue() as queue:
+        gate = ctx.event()
+        with ctx.command_list() as made:
+            made.barrier(wait=gate)
+        done = queue.submit(made)
+        with checked("sync") as found:
+            del made
+            gate.signal()
+            done.wait()
+    assert list(map(str, found)) == []

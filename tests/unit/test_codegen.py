@@ -92,6 +92,18 @@ inline void check_alignment(const void*, size_t, const char*) {}
 inline void check_structure(const void*, uint32_t, const char*) {}
 }
 """
+PASSING_H = """
+#pragma once
+#include "../abi/gen/ze_api.h"
+namespace anyzero {
+inline constexpr uint64_t brief(uint64_t timeout) { return timeout; }
+inline bool events_pass(ze_command_list_handle_t, ze_event_handle_t, uint32_t, ze_event_handle_t*) { return false; }
+inline bool passes_zeEventDestroy(ze_event_handle_t) { return false; }
+inline bool passes_zeCommandListAppendBarrier(ze_command_list_handle_t, ze_event_handle_t, uint32_t,
+                                              ze_event_handle_t*) { return false; }
+inline bool passes_briefly_zeEventHostSynchronize(ze_event_handle_t, uint64_t) { return false; }
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +124,7 @@ def checkout(folder: Path, headers: dict[str, str]) -> Path:
     given = {"engine/abi/handle.h": HANDLE_H, "engine/abi/use.h": USE_H, "engine/abi/error.h": ERROR_H}
     given["engine/trace/calls.h"] = CALLS_H
     given |= {"engine/validation/call.h": VALIDATION_CALL_H, "engine/validation/hooks.h": HOOKS_H}
+    given["engine/validation/passing.h"] = PASSING_H
     for name, text in (given | headers).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)

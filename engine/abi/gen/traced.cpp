@@ -4,13 +4,14 @@
 #include "../../trace/calls.h"
 #include "../../validation/call.h"
 #include "../../validation/hooks.h"
+#include "../../validation/passing.h"
 #include "ze_api.h"
 
 namespace anyzero {
 
 namespace {
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(0, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendBarrier", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -18,6 +19,17 @@ namespace {
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL eventful_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (passes_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents) && events_pass(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (hSignalEvent || numWaitEvents) return eventful_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (passes_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
@@ -28,6 +40,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   CallRecord record(1, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendEventReset", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
@@ -186,7 +199,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_comm
   return watched_zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(11, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchKernel", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -196,6 +209,17 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_comm
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL eventful_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (passes_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents) && events_pass(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)) [[likely]] return zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (hSignalEvent || numWaitEvents) return eventful_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (passes_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)) [[likely]] return zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
@@ -284,7 +308,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handl
   return watched_zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(17, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopy", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -293,6 +317,17 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handl
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL eventful_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (passes_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents) && events_pass(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (hSignalEvent || numWaitEvents) return eventful_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (passes_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
@@ -347,7 +382,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_com
   return watched_zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(21, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryFill", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
@@ -356,6 +391,17 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_com
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL eventful_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (passes_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents) && events_pass(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  if (hSignalEvent || numWaitEvents) return eventful_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (passes_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
@@ -427,6 +473,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   CallRecord record(26, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendSignalEvent", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
@@ -471,6 +518,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_com
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
   CallRecord record(29, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendWaitOnEvents", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, nullptr, numEvents, phEvents);
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents));
@@ -691,7 +739,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t h
   return watched_zeCommandListGetOrdinal(hCommandList, pOrdinal);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
   CallRecord record(46, __builtin_return_address(0));
   CheckedCall checked("zeCommandListHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandListHostSynchronize(hCommandList, timeout)) return refused;
@@ -699,6 +747,14 @@ ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t h
   if (checked) after_zeCommandListHostSynchronize(result, hCommandList, timeout);
   record.returned(as_word(result), as_word(hCommandList), as_word(timeout));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
+  if (passes_briefly_zeCommandListHostSynchronize(hCommandList, timeout)) [[likely]] {
+    const ze_result_t result = zeCommandListHostSynchronize(hCommandList, brief(timeout));
+    if (result != ZE_RESULT_NOT_READY || timeout != UINT64_MAX) [[likely]] return result;
+  }
+  return examined_zeCommandListHostSynchronize(hCommandList, timeout);
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
@@ -818,13 +874,18 @@ ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t
   return watched_zeCommandListIsMutableExp(hCommandList, pIsMutable);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListReset(ze_command_list_handle_t hCommandList) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListReset(ze_command_list_handle_t hCommandList) {
   CallRecord record(56, __builtin_return_address(0));
   CheckedCall checked("zeCommandListReset", __builtin_return_address(0));
   if (checked) before_zeCommandListReset(hCommandList);
   const ze_result_t result = zeCommandListReset(hCommandList);
   record.returned(as_word(result), as_word(hCommandList));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListReset(ze_command_list_handle_t hCommandList) {
+  if (passes_zeCommandListReset(hCommandList)) [[likely]] return zeCommandListReset(hCommandList);
+  return examined_zeCommandListReset(hCommandList);
 }
 
 ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hCommandList) {
@@ -912,7 +973,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hC
   return watched_zeCommandQueueDestroy(hCommandQueue);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
   CallRecord record(63, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueExecuteCommandLists", __builtin_return_address(0));
   if (checked) before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
@@ -920,6 +981,11 @@ ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hC
   if (checked) after_zeCommandQueueExecuteCommandLists(result, hCommandQueue, numCommandLists, phCommandLists, hFence);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
+  if (passes_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence)) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
+  return examined_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
@@ -987,7 +1053,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_
   return watched_zeCommandQueueGetPriority(hCmdQueue, pPriority);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
   CallRecord record(69, __builtin_return_address(0));
   CheckedCall checked("zeCommandQueueSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeCommandQueueSynchronize(hCommandQueue, timeout)) return refused;
@@ -995,6 +1061,14 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_
   if (checked) after_zeCommandQueueSynchronize(result, hCommandQueue, timeout);
   record.returned(as_word(result), as_word(hCommandQueue), as_word(timeout));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
+  if (passes_briefly_zeCommandQueueSynchronize(hCommandQueue, timeout)) [[likely]] {
+    const ze_result_t result = zeCommandQueueSynchronize(hCommandQueue, brief(timeout));
+    if (result != ZE_RESULT_NOT_READY || timeout != UINT64_MAX) [[likely]] return result;
+  }
+  return examined_zeCommandQueueSynchronize(hCommandQueue, timeout);
 }
 
 ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
@@ -1748,13 +1822,18 @@ ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_e
   return watched_zeEventGetWaitScope(hEvent, pWaitScope);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventHostReset(ze_event_handle_t hEvent) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeEventHostReset(ze_event_handle_t hEvent) {
   CallRecord record(129, __builtin_return_address(0));
   CheckedCall checked("zeEventHostReset", __builtin_return_address(0));
   if (checked) before_zeEventHostReset(hEvent);
   const ze_result_t result = zeEventHostReset(hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventHostReset(ze_event_handle_t hEvent) {
+  if (passes_zeEventHostReset(hEvent)) [[likely]] return zeEventHostReset(hEvent);
+  return examined_zeEventHostReset(hEvent);
 }
 
 ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
@@ -1776,7 +1855,7 @@ ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
   return watched_zeEventHostSignal(hEvent);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
   CallRecord record(131, __builtin_return_address(0));
   CheckedCall checked("zeEventHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeEventHostSynchronize(hEvent, timeout)) return refused;
@@ -1784,6 +1863,14 @@ ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
   if (checked) after_zeEventHostSynchronize(result, hEvent, timeout);
   record.returned(as_word(result), as_word(hEvent), as_word(timeout));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
+  if (passes_briefly_zeEventHostSynchronize(hEvent, timeout)) [[likely]] {
+    const ze_result_t result = zeEventHostSynchronize(hEvent, brief(timeout));
+    if (result != ZE_RESULT_NOT_READY || timeout != UINT64_MAX) [[likely]] return result;
+  }
+  return examined_zeEventHostSynchronize(hEvent, timeout);
 }
 
 ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
@@ -1918,7 +2005,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t 
   return watched_zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryStatus(ze_event_handle_t hEvent) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeEventQueryStatus(ze_event_handle_t hEvent) {
   CallRecord record(142, __builtin_return_address(0));
   CheckedCall checked("zeEventQueryStatus", __builtin_return_address(0));
   if (checked) before_zeEventQueryStatus(hEvent);
@@ -1926,6 +2013,11 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t 
   if (checked) after_zeEventQueryStatus(result, hEvent);
   record.returned(as_word(result), as_word(hEvent));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryStatus(ze_event_handle_t hEvent) {
+  if (passes_zeEventQueryStatus(hEvent)) [[likely]] return zeEventQueryStatus(hEvent);
+  return examined_zeEventQueryStatus(hEvent);
 }
 
 ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
@@ -2085,7 +2177,7 @@ ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
   return watched_zeFenceDestroy(hFence);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
   CallRecord record(155, __builtin_return_address(0));
   CheckedCall checked("zeFenceHostSynchronize", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeFenceHostSynchronize(hFence, timeout)) return refused;
@@ -2093,6 +2185,14 @@ ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
   if (checked) after_zeFenceHostSynchronize(result, hFence, timeout);
   record.returned(as_word(result), as_word(hFence), as_word(timeout));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
+  if (passes_briefly_zeFenceHostSynchronize(hFence, timeout)) [[likely]] {
+    const ze_result_t result = zeFenceHostSynchronize(hFence, brief(timeout));
+    if (result != ZE_RESULT_NOT_READY || timeout != UINT64_MAX) [[likely]] return result;
+  }
+  return examined_zeFenceHostSynchronize(hFence, timeout);
 }
 
 ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
@@ -2114,13 +2214,18 @@ ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
   return watched_zeFenceQueryStatus(hFence);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceReset(ze_fence_handle_t hFence) {
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeFenceReset(ze_fence_handle_t hFence) {
   CallRecord record(157, __builtin_return_address(0));
   CheckedCall checked("zeFenceReset", __builtin_return_address(0));
   if (checked) before_zeFenceReset(hFence);
   const ze_result_t result = zeFenceReset(hFence);
   record.returned(as_word(result), as_word(hFence));
   return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceReset(ze_fence_handle_t hFence) {
+  if (passes_zeFenceReset(hFence)) [[likely]] return zeFenceReset(hFence);
+  return examined_zeFenceReset(hFence);
 }
 
 ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {

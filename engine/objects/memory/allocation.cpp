@@ -97,14 +97,15 @@ struct FreedLately {
     uintptr_t base;
     size_t size;
     const char* type;
+    bool kept;  // nothing else can have got the addresses
   };
   Mutex mutex;
   Range ranges[256] = {};
   size_t next = 0;
 
-  void add(const Allocation& allocation) {
+  void add(const Allocation& allocation, bool kept) {
     std::lock_guard lock(mutex);
-    ranges[next++ % std::size(ranges)] = {allocation.base, allocation.size, allocation.type_name()};
+    ranges[next++ % std::size(ranges)] = {allocation.base, allocation.size, allocation.type_name(), kept};
   }
   bool find(uintptr_t address, Range* found) {
     std::lock_guard lock(mutex);
@@ -113,6 +114,11 @@ struct FreedLately {
       if (address - found->base < found->size) return true;
     }
     return false;
+  }
+  void let_go(uintptr_t begin, size_t bytes) {
+    std::lock_guard lock(mutex);
+    for (Range& each : ranges)
+      if (each.base - begin < bytes) each.kept = false;
   }
 };
 
@@ -123,9 +129,9 @@ FreedLately& freed_ranges() {
 
 }  // namespace
 
-bool freed_lately(uintptr_t address) {
-  FreedLately::Range ignored;
-  return freed_ranges().find(address, &ignored);
+bool freed_lately(uintptr_t address, bool surely) {
+  FreedLately::Range found;
+  return freed_ranges().find(address, &found) && (found.kept || !surely);
 }
 
 void describe_address(uintptr_t address, char* text, size_t size) {
@@ -185,8 +191,10 @@ void quarantine(Backend& backend, const Backend::Block& block) {
   size_t bytes = 0;
   for (const Kept& each : *kept) bytes += each.block.capacity;
   while (kept->size() > kBlocks || (bytes > kBytes && !kept->empty())) {
-    bytes -= kept->front().block.capacity;
-    kept->front().backend->free(kept->front().block);
+    const Backend::Block& oldest = kept->front().block;
+    bytes -= oldest.capacity;
+    freed_ranges().let_go(reinterpret_cast<uintptr_t>(oldest.base), oldest.capacity);
+    kept->front().backend->free(oldest);
     kept->pop_front();
   }
 }
@@ -195,12 +203,14 @@ void quarantine(Backend& backend, const Backend::Block& block) {
 
 void discard(std::unique_ptr<Allocation> allocation) {
   Allocation& a = *allocation;
-  freed_ranges().add(a);
+  const bool keeps = is_checked(kCheckMemory) && (a.origin == Origin::Heap || a.origin == Origin::Module);
+  // The program's own memory is not freed.
+  if (a.origin != Origin::System) freed_ranges().add(a, keeps);
   if (a.exported) ipc_revoke_fd(a.block.fd, a.file_range().offset);
   switch (a.origin) {
     case Origin::Heap:
     case Origin::Module:
-      if (is_checked(kCheckMemory)) [[unlikely]]
+      if (keeps) [[unlikely]]
         quarantine(*a.backend, a.block);
       else
         a.backend->free(a.block);

@@ -125,8 +125,8 @@ bool with_allocation(const void* pointer, F&& look) {
   return found;
 }
 
-// True if the address is in recently freed memory.
-bool freed_lately(uintptr_t address);
+// True if the address is in recently freed memory; if `surely`, only if check mode keeps it, so that it is nothing else by now.
+bool freed_lately(uintptr_t address, bool surely = true);
 
 // For fault reports: the allocation that contains an address, or the distance to the nearest one.
 void describe_address(uintptr_t address, char* text, size_t size);

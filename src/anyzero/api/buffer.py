@@ -33,6 +33,7 @@ __all__ = ["Buffer", "Shape"]
 Shape = int | tuple[int, ...]
 
 _copy: Final = function("zeCommandListAppendMemoryCopy")
+_copy_from_context: Final = function("zeCommandListAppendMemoryCopyFromContext")
 _fill: Final = function("zeCommandListAppendMemoryFill")
 _get_ipc: Final = function("zeMemGetIpcHandle")
 _get_range: Final = function("zeMemGetAddressRange")
@@ -121,7 +122,7 @@ class Buffer(Arithmetic):
         signal: Event | None = None,
         wait: Completion | Iterable[Completion] | None = None,
     ) -> Completion | None:
-        """Copy an array or another buffer here; both have the same shape and dtype.
+        """Copy an array or another buffer here, also of another context; both have the same shape and dtype.
 
         Without `on` the copy is done when the call returns. With a list it is appended there, with `signal` and `wait`
         as for every command.
@@ -146,7 +147,12 @@ class Buffer(Arithmetic):
         self._refuse_order(signal, wait)
         origin = source if isinstance(source, Buffer) else HostArray(source)
         require_alike(self, origin)
-        self._run(_copy, (self.pointer, origin.pointer, self.nbytes), origin.allocation)
+        here: Any = origin.allocation
+        if origin.context is None or origin.context is self.context:
+            self._run(_copy, (self.pointer, origin.pointer, self.nbytes), here)
+        else:
+            owner = here.context_handle.handle
+            self._run(_copy_from_context, (self.pointer, owner, origin.pointer, self.nbytes), here)
         return None
 
     def copy_to(

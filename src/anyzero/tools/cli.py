@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyzero as az
+from anyzero.checking import options as check_options
 from anyzero.cluster import worker_options
 from anyzero.config import LANES
 from anyzero.profiling import options as profile_options
@@ -67,20 +68,6 @@ The program replaces this process, so its exit code, signals and terminal are it
 this package's driver, or this package's loader if the system has none or an old one.
 
 exit codes: the program's own; 127 no such program, 126 it cannot be started, 125 anyzero itself failed.
-"""
-_CHECK = """\
-examples:
-  anyzero check -- ./vector_add 1024                     report mistakes on stderr while the program runs
-  anyzero check --only memory,sync -- python program.py
-  anyzero check --format sarif -o out.sarif -- ./tests   for GitHub's code scanning
-  anyzero check --only races,init -- ./program           data races and uninitialized reads; kernels run much slower
-  anyzero check --stop -- ./program                      kernels end at their first mistake
-
-Checks: memory (accesses out of bounds, freed memory, leaks), sync (waits that never end, objects still in use, barriers
-that work-items miss), strict (what hardware or the specification does not allow); and by name only: races (work-items
-and commands that share memory without order), init (reads of device and local memory that nothing has written).
-exit codes: the program's own; 3 it ended well, but with mistakes; 127 no such program, 126 it cannot be started,
-125 anyzero itself failed.
 """
 _ENV = """\
 examples:
@@ -283,17 +270,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_choices(sample)
     sample.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
 
-    judge = add("check", "run a program and report its mistakes", _CHECK, _check)
-    judge.usage = "anyzero check [options] [--] PROGRAM [ARGUMENT …]"
-    judge.set_defaults(failure=125)
-    judge.add_argument(
-        "--only", metavar="CHECKS", help="some of memory,sync,strict,races,init; default the first three"
-    )
-    judge.add_argument("--stop", action="store_true", help="end a kernel at its first mistake")
-    judge.add_argument(
-        "--format", choices=["text", "json", "sarif"], default="text", help="format of the report; default text"
-    )
-    judge.add_argument("-o", "--output", metavar="FILE", help="write the report to a file; default standard output")
+    judge = add("check", "run a program and report its mistakes", check_options.EXAMPLES, _check)
+    check_options.add_options(judge)
     _add_choices(judge)
     judge.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="the program and its arguments")
 

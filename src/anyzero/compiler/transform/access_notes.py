@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 from anyzero.compiler.analysis.uniformity import UNIFORM, Shapes
 from anyzero.compiler.ir import Access, Block, Body, Combine, Meet, Note, Op
-from anyzero.compiler.transform.bounds_checks import WORD, element_bytes, root
+from anyzero.compiler.transform.bounds_checks import ACCESSES, WORD, element_bytes, root
 from anyzero.layouts.kernel import CHECKED_WORDS, CheckedAccess, CheckedMemory, NoteFlag
 from anyzero.lazy_dataclass import dataclass
 
 LARGEST_GRANULE = 16
-_ACCESSES = {"load": CheckedAccess.LOAD, "store": CheckedAccess.STORE, "atomic": CheckedAccess.ATOMIC}
 _SHARED = {"local": CheckedMemory.LOCAL, "global": CheckedMemory.VARIABLE}
 """Variables that work-items share."""
 _FORWARDS = frozenset({"phi", "select", "part", "cast"})
@@ -75,10 +74,10 @@ def _meeting(op: Op) -> Meet | None:
 
 
 def _notes(op: Op, flags: int, kernel: _Kernel) -> list[Op]:
-    if op.name in _ACCESSES:
+    if op.name in ACCESSES:
         count = 1 if op.name == "atomic" else op.info.count
         values = op.args[1:] if op.name == "store" else []
-        kind = _ACCESSES[op.name]
+        kind = ACCESSES[op.name]
         if op.name == "atomic":
             # A store reads nothing that could be uninitialized.
             flags |= {"load": NoteFlag.ONLY_LOADS, "store": NoteFlag.MOVED}.get(op.info.kind, 0)
@@ -155,7 +154,7 @@ def _granule(body: Body) -> int:
             found = min(found, _lowest_bit(op.args[2].info or 1), max(op.info.alignment, 1))
         if op.name == "group_copy":
             found = min(found, _lowest_bit(op.info.count), op.info.alignment)
-        elif op.name in _ACCESSES and op.info.space not in ("private", "constant", "code"):
+        elif op.name in ACCESSES and op.info.space not in ("private", "constant", "code"):
             size = element_bytes(op)
             if op.name == "atomic":
                 found = min(found, size)

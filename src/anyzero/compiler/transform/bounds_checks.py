@@ -15,7 +15,7 @@ from anyzero.layouts.kernel import CHECKED_WORDS, CheckedAccess, CheckedMemory
 
 WORD = 8
 _COPIES = frozenset({"copy", "group_copy"})
-_ACCESSES = {"load": CheckedAccess.LOAD, "store": CheckedAccess.STORE, "atomic": CheckedAccess.ATOMIC}
+ACCESSES = {"load": CheckedAccess.LOAD, "store": CheckedAccess.STORE, "atomic": CheckedAccess.ATOMIC}
 _IMAGES = {"image_read": CheckedAccess.LOAD, "image_write": CheckedAccess.STORE}
 _VARIABLES = {
     "local": CheckedMemory.LOCAL,
@@ -52,8 +52,8 @@ class _Checks:
     def run(self) -> None:
         checks: dict[Op, list[Op]] = {}
         for op in list(self.body.ops):
-            if op.name in _ACCESSES:
-                checks[op] = self._check(op, 0, _ACCESSES[op.name])
+            if op.name in ACCESSES:
+                checks[op] = self._check(op, 0, ACCESSES[op.name])
             elif op.name in _IMAGES:
                 checks[op] = [self._texel_check(op)]
             elif op.name in _COPIES:
