@@ -1,15 +1,22 @@
-# Several files of a folder as one translation unit: a file's headers and their templates take longer to compile than the file itself,
-# so a build takes a third of the time. A change compiles a whole unit again, so units are small where people wait for that.
+# Several files as one translation unit: a file's headers and their templates take longer to compile than the file itself, so a build
+# takes a third of the time. A change compiles a whole unit again, so units are small and of one folder where people wait for that.
 #
 # Files of a unit share their anonymous namespaces, so two files that define the same name there go into different units, and a file
 # with a type of its own that has the name of a header's type stays alone.
 
 # The names that column 0 of the file defines: enough to see whether two files may meet.
 function(anyzero_own_names source result)
-  file(STRINGS ${source} lines REGEX "^[A-Za-z]")
+  file(STRINGS ${source} lines REGEX "^[A-Za-z_]|^\\[\\[")
   set(found)
   foreach(line IN LISTS lines)
+    string(REGEX REPLACE "\\[\\[[^]]*\\]\\] *|__attribute__\\(\\([^()]*(\\([^()]*\\))?\\)\\) *|alignas\\([^)]*\\) *" "" line "${line}")
     if(line MATCHES "^(namespace|extern|public|private|template|case|default)")
+      continue()
+    endif()
+    if(line MATCHES "^(class|struct|union|enum class|enum) ([A-Za-z_0-9]+)(::)?")
+      if(NOT CMAKE_MATCH_3)
+        list(APPEND found ${CMAKE_MATCH_2})
+      endif()
       continue()
     endif()
     # The last word before a parameter list, an initialiser or a body; members (Class::name) are nobody else's.
@@ -26,9 +33,13 @@ function(anyzero_types folder result)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
   set(found)
   foreach(header IN LISTS headers)
-    file(STRINGS ${header} lines REGEX "^(class|struct|union|enum|enum class|using) [A-Z]")
+    file(STRINGS ${header} lines REGEX "^(class|struct|union|enum class|enum|using) [A-Z]")
     foreach(line IN LISTS lines)
-      if(line MATCHES "^(class|struct|union|enum|enum class|using) ([A-Za-z0-9]+)")
+      # A declaration alone: the file that defines the type is the one that has it.
+      if(line MATCHES "^(class|struct|union) [A-Za-z0-9]+;")
+        continue()
+      endif()
+      if(line MATCHES "^(class|struct|union|enum class|enum|using) ([A-Za-z0-9]+)")
         list(APPEND found ${CMAKE_MATCH_2})
       endif()
     endforeach()
@@ -37,8 +48,10 @@ function(anyzero_types folder result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# Puts the target's files into units of at most `most` files of one folder; `headers` is where the headers are that they include.
-function(anyzero_units target most headers)
+# Puts the target's files into units of at most `most` files, of one folder each unless ACROSS is given; `headers` is where the headers
+# are that they include.
+function(anyzero_units target headers most)
+  cmake_parse_arguments(PARSE_ARGV 3 units "ACROSS" "" "")
   get_target_property(sources ${target} SOURCES)
   anyzero_types(${headers} types)
   set(folders)
@@ -50,6 +63,9 @@ function(anyzero_units target most headers)
     file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${source})
     get_filename_component(folder ${folder} DIRECTORY)
     string(MAKE_C_IDENTIFIER ${folder} folder)
+    if(units_ACROSS)
+      set(folder all)
+    endif()
     if(NOT folder IN_LIST folders)
       list(APPEND folders ${folder})
       set(${folder}_units 0)

@@ -19,7 +19,7 @@ namespace {
 
 std::atomic<UseRecord*> records{nullptr};  // all ever created; never freed
 
-Guarded<std::vector<UseRecord*>>& spare() {
+Guarded<std::vector<UseRecord*>>& spare_records() {
   static auto* spare = new Guarded<std::vector<UseRecord*>>;  // leaked: threads outlive static storage
   return *spare;
 }
@@ -46,7 +46,7 @@ void after_fork() {
 
 void leave_record(void* record) {
   use_record = nullptr;
-  spare().open()->push_back(static_cast<UseRecord*>(record));
+  spare_records().open()->push_back(static_cast<UseRecord*>(record));
 }
 
 // Whether a thread other than `except` is inside; such threads are marked to report when they leave.
@@ -86,7 +86,7 @@ UseRecord* introduce_user() {
     return made;
   }();
   UseRecord* record = nullptr;
-  if (auto open = spare().open(); !open->empty()) {
+  if (auto open = spare_records().open(); !open->empty()) {
     record = open->back();
     open->pop_back();
   }

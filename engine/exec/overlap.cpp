@@ -13,9 +13,6 @@ namespace {
 
 constexpr uint64_t kShare = 4'000;  // nanoseconds of copies and fills; handing out less costs too much
 
-// Estimated nanoseconds of a copy or fill.
-uint64_t cost_of_bytes(uint64_t bytes) { return 20 + bytes / 16; }
-
 bool may_overlap(const Packet& packet) {
   if (packet.n_waits || packet.signal) return false;
   switch (packet.op) {

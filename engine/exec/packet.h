@@ -103,6 +103,9 @@ struct Packet {
 };
 static_assert(sizeof(Packet) == 16);
 
+// Estimated nanoseconds of a copy or fill.
+inline uint64_t cost_of_bytes(uint64_t bytes) { return 20 + bytes / 16; }
+
 struct CopyPacket : Packet {
   static constexpr Op kOp = Op::Copy;
   static constexpr bool kNamesObjects = false;

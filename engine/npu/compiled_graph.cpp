@@ -112,9 +112,9 @@ ze_result_t read_model(const OpenVino& openvino, std::string_view xml, std::span
   return ZE_RESULT_SUCCESS;
 }
 
-using Properties = std::vector<std::pair<std::string, std::string>>;
+using ModelProperties = std::vector<std::pair<std::string, std::string>>;
 
-ze_result_t compile_model(const OpenVino& openvino, const OpenVino::Model* model, const Properties& properties,
+ze_result_t compile_model(const OpenVino& openvino, const OpenVino::Model* model, const ModelProperties& properties,
                           OpenVino::Compiled** compiled, std::string* log) {
   std::array<const char*, 2 * OpenVino::kMostProperties> p{};
   size_t count = 0;

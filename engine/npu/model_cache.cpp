@@ -86,18 +86,18 @@ std::string unfinished_name(const ContentHash& key) {
   return key.hex() + "." + std::to_string(getpid()) + "." + std::to_string(random) + std::string(kUnfinished);
 }
 
-struct Entry {
+struct CachedModel {
   timespec used;
   uint64_t bytes;
   std::string name;
 
-  bool operator<(const Entry& other) const {
+  bool operator<(const CachedModel& other) const {
     return std::tie(used.tv_sec, used.tv_nsec, name) < std::tie(other.used.tv_sec, other.used.tv_nsec, other.name);
   }
 };
 
-std::vector<Entry> entries(const Descriptor& folder) {
-  std::vector<Entry> found;
+std::vector<CachedModel> entries(const Descriptor& folder) {
+  std::vector<CachedModel> found;
   // A separate descriptor, because reading a directory moves its position.
   const int again = openat(*folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   std::unique_ptr<DIR, int (*)(DIR*)> listing(again >= 0 ? fdopendir(again) : nullptr, closedir);
@@ -122,12 +122,12 @@ std::vector<Entry> entries(const Descriptor& folder) {
 // Any number of processes may do this concurrently without a lock: they choose the same entries in the same order, an entry that is
 // gone counts as removed, and the process that kept the last blob sees all the others.
 void make_room(const Descriptor& folder, uint64_t limit, const std::string& newest) {
-  std::vector<Entry> all = entries(folder);
+  std::vector<CachedModel> all = entries(folder);
   uint64_t total = 0;
-  for (const Entry& each : all) total += each.bytes;
+  for (const CachedModel& each : all) total += each.bytes;
   if (total <= limit) return;
   std::sort(all.begin(), all.end());
-  for (const Entry& each : all) {
+  for (const CachedModel& each : all) {
     if (total <= limit) return;
     if (each.name == newest) continue;
     if (unlinkat(*folder, each.name.c_str(), 0) && errno != ENOENT) continue;
@@ -182,7 +182,7 @@ uint64_t ModelCache::bytes() const noexcept try {
   const Descriptor folder = open_trusted_folder(folder_, false);
   uint64_t total = 0;
   if (folder)
-    for (const Entry& each : entries(folder)) total += each.bytes;
+    for (const CachedModel& each : entries(folder)) total += each.bytes;
   return total;
 } catch (...) {
   return 0;

@@ -11,27 +11,14 @@
 #include <cstring>
 #include <vector>
 
+#include "../system/descriptor.h"
+
 namespace anyzero {
 
 namespace {
 
 constexpr const char* kName = "graph.key";
 static_assert(sizeof(UserKey) == 48);
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  explicit operator bool() const { return number_ >= 0; }
-  int operator*() const { return number_; }
-
- private:
-  int number_;
-};
 
 std::string home() {
   if (const char* named = secure_getenv("HOME"); named && named[0] == '/') return named;

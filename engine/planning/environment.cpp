@@ -35,7 +35,7 @@ const char* path_variable(const char* name) {
   return value && *value ? value : nullptr;
 }
 
-std::string shown(const std::string& path) { return path.size() <= kShown ? path : path.substr(0, kShown) + "…"; }
+std::string shortened(const std::string& path) { return path.size() <= kShown ? path : path.substr(0, kShown) + "…"; }
 
 std::string search_path() {
   const char* path = secure_getenv("PATH");

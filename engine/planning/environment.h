@@ -14,7 +14,7 @@ namespace anyzero {
 const char* path_variable(const char* name);
 
 // A path, shortened for messages.
-std::string shown(const std::string& path);
+std::string shortened(const std::string& path);
 
 // The search path of programs.
 std::string search_path();

@@ -74,7 +74,7 @@ bool describe_by_file(const std::string& path, std::vector<unsigned char>* descr
     if (have < description->size()) wrong = "cannot be read to its end";
   }
   if (file >= 0) close(file);
-  if (wrong) *reason = shown(path) + ": " + wrong;
+  if (wrong) *reason = shortened(path) + ": " + wrong;
   return !wrong;
 }
 

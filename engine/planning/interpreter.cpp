@@ -120,7 +120,7 @@ std::string find_interpreter(std::string* tried) {
   if (const char* named = path_variable("ANYZERO_PYTHON")) {
     const std::string path = std::strchr(named, '/') ? absolute(named) : on_path(named);
     if (runs(path)) return path;
-    *tried = "ANYZERO_PYTHON=" + shown(named) + " is not a program";
+    *tried = "ANYZERO_PYTHON=" + shortened(named) + " is not a program";
     return {};
   }
   // A program that embeds Python has another name, and must not be started. With more privileges than its caller, the name is not

@@ -22,7 +22,7 @@ namespace anyzero {
 
 namespace {
 
-using Object = void*;
+using PythonObject = void*;
 
 // Functions of the stable ABI, resolved in the running process, so that one binary serves every Python and hosts without one.
 struct Python {
@@ -34,17 +34,17 @@ struct Python {
   void (*gil_release)(int);
   void* (*save_thread)();
   void (*restore_thread)(void*);
-  Object (*import_module)(const char*);
-  Object (*get_attribute)(Object, const char*);
-  Object (*call)(Object, Object);
-  Object (*call_with)(Object, ...);
-  Object (*make_bytes)(const char*, ssize_t);
-  int (*bytes_and_size)(Object, char**, ssize_t*);
-  void (*decref)(Object);
-  void (*error_fetch)(Object*, Object*, Object*);
-  void (*error_normalize)(Object*, Object*, Object*);
-  Object (*to_string)(Object);
-  const char* (*utf8)(Object, ssize_t*);
+  PythonObject (*import_module)(const char*);
+  PythonObject (*get_attribute)(PythonObject, const char*);
+  PythonObject (*call)(PythonObject, PythonObject);
+  PythonObject (*call_with)(PythonObject, ...);
+  PythonObject (*make_bytes)(const char*, ssize_t);
+  int (*bytes_and_size)(PythonObject, char**, ssize_t*);
+  void (*decref)(PythonObject);
+  void (*error_fetch)(PythonObject*, PythonObject*, PythonObject*);
+  void (*error_normalize)(PythonObject*, PythonObject*, PythonObject*);
+  PythonObject (*to_string)(PythonObject);
+  const char* (*utf8)(PythonObject, ssize_t*);
 
   bool running() const { return is_initialized() && !(is_finalizing && is_finalizing()); }
 };
@@ -85,15 +85,15 @@ const Python* python() {
 
 // The pending Python error as text; clears it.
 std::string take_error(const Python& py) {
-  Object type = nullptr, value = nullptr, trace = nullptr;
+  PythonObject type = nullptr, value = nullptr, trace = nullptr;
   py.error_fetch(&type, &value, &trace);
   py.error_normalize(&type, &value, &trace);
   std::string text = "unknown Python error";
-  if (Object string = value ? py.to_string(value) : nullptr) {
+  if (PythonObject string = value ? py.to_string(value) : nullptr) {
     if (const char* utf8 = py.utf8(string, nullptr)) text = utf8;
     py.decref(string);
   }
-  for (Object object : {type, value, trace})
+  for (PythonObject object : {type, value, trace})
     if (object) py.decref(object);
   return text;
 }
@@ -119,10 +119,10 @@ bool call_python(const Python& py, const char* module_name, const char* name, co
                  std::string* reason) {
   int gil = py.gil_ensure();
   bool good = false;
-  Object module = py.import_module(module_name);
-  Object function = module ? py.get_attribute(module, name) : nullptr;
-  Object argument = function && request ? py.make_bytes(request->data(), static_cast<ssize_t>(request->size())) : nullptr;
-  Object bytes = nullptr;
+  PythonObject module = py.import_module(module_name);
+  PythonObject function = module ? py.get_attribute(module, name) : nullptr;
+  PythonObject argument = function && request ? py.make_bytes(request->data(), static_cast<ssize_t>(request->size())) : nullptr;
+  PythonObject bytes = nullptr;
   if (function && !request) bytes = py.call(function, nullptr);
   if (argument) bytes = py.call_with(function, argument, nullptr);
   char* data = nullptr;
@@ -133,7 +133,7 @@ bool call_python(const Python& py, const char* module_name, const char* name, co
   } else {
     *reason = std::string(module_name) + "." + name + " failed: " + take_error(py);
   }
-  for (Object object : {bytes, argument, function, module})
+  for (PythonObject object : {bytes, argument, function, module})
     if (object) py.decref(object);
   py.gil_release(gil);
   return good;

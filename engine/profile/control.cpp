@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kMostSamples = 20'000;
 
 // "RATE:CLOCK:FOLDER", as `anyzero profile` writes it.
-[[gnu::constructor]] void begin() {
+[[gnu::constructor]] void begin_sampling() {
   // Ignored in programs with more privileges than their caller.
   const char* wanted = secure_getenv("ANYZERO_SAMPLES");
   if (!wanted || !*wanted) return;

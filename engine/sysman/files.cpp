@@ -12,6 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#include "../system/descriptor.h"
+
 namespace anyzero {
 
 namespace {
@@ -20,20 +22,6 @@ constexpr size_t kMostParts = 64;          // of a kind; larger machines use oth
 constexpr size_t kMostProcessors = 16;     // a query may wake a processor, so large machines are sampled
 constexpr size_t kWholeFile = 4u << 20;    // of /proc/cpuinfo
 constexpr double kFastestMhz = 1'000'000;  // higher values are not clock rates
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // The number at the end of a name, so that hwmon10 sorts after hwmon9.
 uint64_t number_in(const std::string& name) {
@@ -87,11 +75,11 @@ double mean_of_cpuinfo(const std::string& text, const std::vector<uint32_t>& pro
 
 int SystemFiles::read(const std::string& path, std::string* text, size_t most) const {
   Descriptor file(open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return errno;
+  if (*file < 0) return errno;
   text->clear();
   char part[4096];
   while (text->size() < most) {
-    const ssize_t n = ::read(file.get(), part, std::min(sizeof part, most - text->size()));
+    const ssize_t n = ::read(*file, part, std::min(sizeof part, most - text->size()));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno;
     if (n == 0) break;

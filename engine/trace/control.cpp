@@ -13,7 +13,7 @@ namespace anyzero {
 namespace {
 
 // Loaders take the functions as soon as they have loaded the library.
-[[gnu::constructor]] void begin() {
+[[gnu::constructor]] void begin_recording() {
   record_as_told();
   if (is_recording()) trace_tables();
 }

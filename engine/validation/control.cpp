@@ -13,7 +13,7 @@ namespace anyzero {
 namespace {
 
 // Loaders take the functions as soon as they have loaded the library.
-[[gnu::constructor]] void begin() {
+[[gnu::constructor]] void begin_checking() {
   check_as_told();
   if (!checks.load()) return;
   trace_tables();

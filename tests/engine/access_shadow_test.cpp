@@ -117,4 +117,5 @@ int main() {
   test_runs();
   test_written_memory();
   std::puts("access_shadow_test: ok");
+  return 0;
 }

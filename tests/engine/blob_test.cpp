@@ -290,4 +290,5 @@ int main() {
   lies_are_not_followed();
   making_can_fail();
   std::puts("blob_test: ok");
+  return 0;
 }

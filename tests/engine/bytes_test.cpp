@@ -123,4 +123,5 @@ int main() {
   c_strings_end_where_they_say();
   counts_are_not_believed();
   std::puts("bytes_test: ok");
+  return 0;
 }

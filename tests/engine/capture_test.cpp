@@ -122,4 +122,5 @@ void test() {
 int main() {
   also_handed_over(test);
   std::printf("capture_test: ok\n");
+  return 0;
 }

@@ -147,4 +147,5 @@ int main() {
   bits_avalanche();
   plain_contents_do_not_meet();
   std::puts("checksum_test: ok");
+  return 0;
 }

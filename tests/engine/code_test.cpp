@@ -185,4 +185,5 @@ int main() {
   objects_are_checked();
   fuzz();
   std::puts("code_test: ok");
+  return 0;
 }

@@ -222,4 +222,5 @@ int main() {
   checks_recurrent_layers();
   names_layers();
   std::puts("compiled_graph: ok");
+  return 0;
 }

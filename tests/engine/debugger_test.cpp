@@ -141,4 +141,5 @@ int main() {
   symbols_of_a_table_are_a_whole_elf_file();
   damaged_tables_are_refused_or_harmless();
   std::puts("debugger: ok");
+  return 0;
 }

@@ -124,6 +124,7 @@ int main() {
   }
   assert(accepted > 0 && accepted < 1500);
   std::puts("description_test: ok");
+  return 0;
 }
 
 #if defined(__SANITIZE_ADDRESS__)

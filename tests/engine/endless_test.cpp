@@ -214,4 +214,5 @@ int main() {
   the_end();
   also_handed_over(test);
   std::puts("endless_test: ok");
+  return 0;
 }

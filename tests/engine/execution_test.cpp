@@ -309,4 +309,5 @@ int main() {
   many_threads();
   profiling();
   std::puts("execution: ok");
+  return 0;
 }

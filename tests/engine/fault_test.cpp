@@ -131,4 +131,5 @@ int main() {
   neighbours(scene);
   losses_travel(scene);
   std::puts("fault_test: ok");
+  return 0;
 }

@@ -160,4 +160,5 @@ void test() {
 int main() {
   also_handed_over(test);
   std::puts("handover_test: ok");
+  return 0;
 }

@@ -307,4 +307,5 @@ int main() {
   test_fork();
   test_share_under_fire();
   std::puts("heap_test: ok");
+  return 0;
 }

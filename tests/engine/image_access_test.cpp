@@ -527,4 +527,5 @@ int main() {
   queries_answer_in_spirv_numbers();
   blocks_are_bytes_of_the_image();
   std::puts("image_access_test: ok");
+  return 0;
 }

@@ -181,4 +181,5 @@ int main() {
   planes_follow_the_given_pitch();
   only_equal_elements_are_copied();
   std::puts("image_format_test: ok");
+  return 0;
 }

@@ -209,4 +209,5 @@ int main() {
   waiting_jobs(npu);
   OK(zeContextDestroy(npu.context));
   std::printf("jobs_test: ok\n");
+  return 0;
 }

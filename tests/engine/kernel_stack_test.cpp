@@ -172,4 +172,5 @@ int main() {
   local_memory(scene);
   threads_come_and_go(scene);
   std::puts("kernel_stack_test: ok");
+  return 0;
 }

@@ -337,4 +337,5 @@ void test() {
 int main() {
   also_handed_over(test);
   std::puts("launch_test: ok");
+  return 0;
 }

@@ -193,6 +193,7 @@ void test() {
 int main() {
   also_handed_over(test);
   std::puts("lifetime_test: ok");
+  return 0;
 }
 
 #if defined(__SANITIZE_ADDRESS__)

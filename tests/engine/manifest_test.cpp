@@ -186,4 +186,5 @@ int main() {
   every_cut_is_refused();
   fuzz();
   std::puts("manifest_test: ok");
+  return 0;
 }

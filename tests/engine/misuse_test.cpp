@@ -137,4 +137,5 @@ int main() {
   kernels_in_use(scene);
   destroyed_under_a_waiter(scene);
   std::puts("misuse_test: ok");
+  return 0;
 }

@@ -379,4 +379,5 @@ int main() {
   a_full_or_read_only_disk_costs_nothing();
   everybody_at_once();
   std::puts("model_cache_test: ok");
+  return 0;
 }

@@ -88,4 +88,5 @@ int main() {
   both_serialisers_have_names();
   what_is_odd_has_no_name();
   std::puts("model_key_test: ok");
+  return 0;
 }

@@ -42,4 +42,5 @@ int main() {
   doubtful.learn(100);
   assert(doubtful.settled());
   std::puts("pace: ok");
+  return 0;
 }

@@ -158,4 +158,5 @@ void test() {
 int main() {
   also_handed_over(test);
   std::puts("parking_test: ok");
+  return 0;
 }

@@ -146,4 +146,5 @@ int main() {
   workers_may_run_anywhere();
   signals();
   std::puts("pool_test: ok");
+  return 0;
 }

@@ -161,4 +161,5 @@ int main() {
   locales_change_nothing();
   nonsense_is_harmless();
   std::puts("printf_test: ok");
+  return 0;
 }

@@ -138,4 +138,5 @@ int main() {
   reasons_are_clear();
   damage_is_survived();
   std::puts("serialized_model_test: ok");
+  return 0;
 }

@@ -51,4 +51,5 @@ int main() {
   waits_last_their_time();
   signals_end_waits();
   std::puts("signal_test: ok");
+  return 0;
 }

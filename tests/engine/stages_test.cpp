@@ -131,4 +131,5 @@ int main() {
   code_that_has_worked_enough_gets_in_line();
   a_thread_waits_for_its_turn();
   std::puts("stages_test: ok");
+  return 0;
 }

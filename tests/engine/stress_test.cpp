@@ -225,4 +225,5 @@ void test() {
 int main() {
   also_handed_over(test);
   std::puts("stress_test: ok");
+  return 0;
 }

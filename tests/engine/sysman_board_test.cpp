@@ -184,4 +184,5 @@ int main() {
   time_held_back();
   thresholds_of_temperature();
   std::puts("sysman_board_test: ok");
+  return 0;
 }

@@ -174,4 +174,5 @@ int main() {
   temperature();
   endless_files();
   std::puts("sysman_test: ok");
+  return 0;
 }

@@ -25,9 +25,9 @@ constexpr uint32_t kClasses[] = {64,   128,  192,  256,  320,  384,  448,  512, 
                                  1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192};
 constexpr uint32_t kClassCount = std::size(kClasses);
 constexpr size_t kLargestSlot = kClasses[kClassCount - 1];
-constexpr uint32_t kPages = Heap::kChunk / kPage;
+constexpr uint32_t kPages = Heap::kChunk / kSystemPage;
 constexpr uint32_t kSlabPages = 16;
-constexpr size_t kSlab = kSlabPages * kPage;
+constexpr size_t kSlab = kSlabPages * kSystemPage;
 constexpr uint32_t kMaxSlots = kSlab / kClasses[0];
 constexpr uint32_t kShards = 8;
 // Blocks of 64 KiB or more end at a guard page, as larger ones with their own mapping do.
@@ -214,7 +214,7 @@ void drop_chunk(Shard& shard, Chunk* chunk) {
 bool remove_guards(Chunk& chunk, uint32_t first, uint32_t end) {
   const uint32_t guard = next_page(chunk.guard_bits, first, true);
   if (guard >= end) return true;
-  if (!remove_guard(chunk.base + guard * kPage, (end - guard) * kPage)) return false;
+  if (!remove_guard(chunk.base + guard * kSystemPage, (end - guard) * kSystemPage)) return false;
   mark_pages(chunk.guard_bits, guard, end - guard, false);
   return true;
 }
@@ -224,7 +224,7 @@ void add_guard(Shard& shard, Chunk& chunk, uint32_t page) {
   const uint64_t not_to_do = chunk.guard_bits[page / 64] | chunk.moved_bits[page / 64];
   if (not_to_do >> (page % 64) & 1) return;
   if (page < chunk.fresh && !shard.guards.spend()) return;
-  if (install_guard(chunk.base + page * kPage)) mark_pages(chunk.guard_bits, page, 1, true);
+  if (install_guard(chunk.base + page * kSystemPage)) mark_pages(chunk.guard_bits, page, 1, true);
 }
 
 // `guard` says whether the last page is a guard.
@@ -302,13 +302,13 @@ bool take_slot(Shard& shard, uint32_t kind, Backend::Block* block) {
   uint32_t slot = word * 64 + static_cast<uint32_t>(std::countr_zero(slab->unused_bits[word]));
   slab->unused_bits[word] &= slab->unused_bits[word] - 1;
   if (--slab->unused == 0) unlink(shard, slab);
-  size_t offset = slab->first_page * kPage + size_t{slot} * kClasses[kind];
+  size_t offset = slab->first_page * kSystemPage + size_t{slot} * kClasses[kind];
   *block = {slab->chunk->base + offset, kClasses[kind], slab->chunk->fd, offset};
   return true;
 }
 
 void give_back_slot(Shard& shard, Slab* slab, size_t offset) {
-  uint32_t slot = static_cast<uint32_t>((offset - slab->first_page * kPage) / kClasses[slab->kind]);
+  uint32_t slot = static_cast<uint32_t>((offset - slab->first_page * kSystemPage) / kClasses[slab->kind]);
   slab->unused_bits[slot / 64] |= uint64_t{1} << (slot % 64);
   if (++slab->unused == 1) link(shard, slab);
   bool spare = slab->next || slab->previous;
@@ -323,7 +323,7 @@ void give_back_slot(Shard& shard, Slab* slab, size_t offset) {
 
 void give_back(Shard& shard, Chunk* chunk, const Backend::Block& block) {
   size_t offset = static_cast<size_t>(static_cast<unsigned char*>(block.base) - chunk->base);
-  uint32_t page = static_cast<uint32_t>(offset / kPage);
+  uint32_t page = static_cast<uint32_t>(offset / kSystemPage);
   if (Slab* slab = chunk->slab[page / kSlabPages]) return give_back_slot(shard, slab, offset);
   if (chunk->run[page]) give_back_run(shard, chunk, page);
 }
@@ -355,14 +355,14 @@ bool allocate_small(size_t size, size_t alignment, Backend::Block* block) {
     for (uint32_t kind = 0; kind < kClassCount; ++kind)
       if (kClasses[kind] >= size && kClasses[kind] % alignment == 0) return take_slot(shard, kind, block);
   }
-  uint32_t pages = static_cast<uint32_t>(round_up(size, kPage) / kPage);
-  uint32_t page_alignment = alignment > kPage ? static_cast<uint32_t>(alignment / kPage) : 1;
+  uint32_t pages = static_cast<uint32_t>(round_up(size, kSystemPage) / kSystemPage);
+  uint32_t page_alignment = alignment > kSystemPage ? static_cast<uint32_t>(alignment / kSystemPage) : 1;
   Chunk* chunk;
   uint32_t page;
   const bool guard = pages >= kGuardedPages && guards_are_free();
   if (guard) shard.guards.earn();
   if (!take_run(shard, pages + guard, guard, page_alignment, &chunk, &page)) return false;
-  *block = {chunk->base + page * kPage, pages * kPage, chunk->fd, page * kPage};
+  *block = {chunk->base + page * kSystemPage, pages * kSystemPage, chunk->fd, page * kSystemPage};
   return true;
 }
 
@@ -404,12 +404,12 @@ bool Heap::share(Backend::Block* block) {
   if (chunk->fd < 0) chunk->fd = memory_file(kChunk);
   if (chunk->fd < 0) return false;
   // Only the pages of this block, because neighbouring blocks may be used by a system call.
-  const uint32_t end = static_cast<uint32_t>((block->offset + block->capacity + kPage - 1) / kPage);
-  for (uint32_t page = static_cast<uint32_t>(block->offset / kPage); page < end;) {
+  const uint32_t end = static_cast<uint32_t>((block->offset + block->capacity + kSystemPage - 1) / kSystemPage);
+  for (uint32_t page = static_cast<uint32_t>(block->offset / kSystemPage); page < end;) {
     const uint32_t first = next_page(chunk->moved_bits, page, false);
     page = std::min(next_page(chunk->moved_bits, first, true), end);
     if (first >= end) break;
-    if (!move_pages(chunk->base + first * kPage, (page - first) * kPage, chunk->fd, first * kPage)) return false;
+    if (!move_pages(chunk->base + first * kSystemPage, (page - first) * kSystemPage, chunk->fd, first * kSystemPage)) return false;
     mark_pages(chunk->moved_bits, first, page - first, true);
   }
   block->fd = chunk->fd;

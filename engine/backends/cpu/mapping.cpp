@@ -25,7 +25,7 @@ namespace anyzero {
 namespace {
 
 constexpr size_t kKeptBlocks = 32;
-constexpr size_t kGuard = kPage;
+constexpr size_t kGuard = kSystemPage;
 constexpr size_t kLargest = size_t{1} << 46;
 
 // Recently freed private blocks, oldest first: without them a loop of allocations would spend its time in page faults.
@@ -99,7 +99,7 @@ std::atomic<uint32_t> next_move{0};
 // Skips pages of zeros, so that untouched memory stays a hole in the file. The pages are write-protected, so no other thread can
 // write to them; a race detector cannot know that.
 __attribute__((no_sanitize("thread"), noinline)) void copy_page(uint64_t* to, const uint64_t* from) {
-  constexpr size_t kWords = kPage / 8;
+  constexpr size_t kWords = kSystemPage / 8;
   uint64_t any = 0;
   for (size_t i = 0; i < kWords && !any; i += 8)
     any = from[i] | from[i + 1] | from[i + 2] | from[i + 3] | from[i + 4] | from[i + 5] | from[i + 6] | from[i + 7];
@@ -121,7 +121,7 @@ bool settle_fault(uintptr_t address) {
 }  // namespace
 
 void* map_aligned(size_t size, size_t alignment, int fd) {
-  size_t slack = (alignment > kPage ? alignment : 0) + kGuard;
+  size_t slack = (alignment > kSystemPage ? alignment : 0) + kGuard;
   void* reserved = mmap(nullptr, size + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return nullptr;
   uintptr_t first = reinterpret_cast<uintptr_t>(reserved);
@@ -153,7 +153,7 @@ std::atomic<bool> guards_refused{false};
 bool guards_are_free() { return !guards_refused.load(std::memory_order_relaxed); }
 
 bool install_guard(void* page) {
-  if (madvise(page, kPage, kGuardInstall) == 0) return true;
+  if (madvise(page, kSystemPage, kGuardInstall) == 0) return true;
   guards_refused.store(true, std::memory_order_relaxed);
   return false;
 }
@@ -162,9 +162,9 @@ bool remove_guard(void* pages, size_t size) { return madvise(pages, size, kGuard
 
 bool map_block(size_t size, size_t alignment, Backend::Block* block) {
   if (size > kLargest || alignment > kLargest) return false;
-  size = round_up(size, kPage);
+  size = round_up(size, kSystemPage);
   if (size >= kHugePage && alignment < kHugePage) alignment = kHugePage;
-  if (alignment < kPage) alignment = kPage;
+  if (alignment < kSystemPage) alignment = kSystemPage;
   if (take_kept(size, alignment, block)) return true;
   void* base = map_aligned(size, alignment, -1);
   while (!base && drop_oldest()) base = map_aligned(size, alignment, -1);
@@ -208,7 +208,7 @@ bool move_pages(void* pages, size_t size, int fd, size_t offset) {
   move.end.store(base + size);
   set_fault_settler(settle_fault);
   mprotect(pages, size, PROT_READ);
-  for (size_t at = 0; at < size / 8; at += kPage / 8)
+  for (size_t at = 0; at < size / 8; at += kSystemPage / 8)
     copy_page(static_cast<uint64_t*>(copy) + at, static_cast<const uint64_t*>(pages) + at);
   bool moved = mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pages) != MAP_FAILED;
   if (!moved) {

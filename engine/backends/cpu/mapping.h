@@ -9,7 +9,7 @@
 
 namespace anyzero {
 
-inline constexpr size_t kPage = 4096;
+inline constexpr size_t kSystemPage = 4096;
 inline constexpr size_t kHugePage = size_t{2} << 20;
 
 inline size_t round_up(size_t size, size_t multiple) { return (size + multiple - 1) & ~(multiple - 1); }  // powers of two only

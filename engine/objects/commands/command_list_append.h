@@ -15,8 +15,7 @@ inline ze_result_t refuse_parameters() {
   return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "no extension structure is known for this append; pass pNext = NULL");
 }
 
-// Estimated nanoseconds of an access of `bytes`, and the cost above which a hand-over to the engine pays.
-inline uint64_t cost_of_bytes(size_t bytes) { return 20 + bytes / 16; }
+// The cost above which a hand-over to the engine pays.
 inline uint64_t cheap_limit() { return cost_of_bytes(settings.inline_bytes); }
 inline constexpr uint64_t kTiny = 20;
 inline constexpr uint64_t kNeverInline = UINT64_MAX / 2;

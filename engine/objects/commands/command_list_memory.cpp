@@ -68,12 +68,12 @@ ze_result_t CommandList::appendMemoryFillWithParameters(void* to, const void* pa
 namespace {
 
 // The range from the first to the last byte of a region.
-struct Span {
+struct ByteSpan {
   uintptr_t begin, end;
-  bool meets(const Span& other) const { return begin < other.end && other.begin < end; }
+  bool meets(const ByteSpan& other) const { return begin < other.end && other.begin < end; }
 };
 
-Span span_of(const Box& box, size_t row, size_t rows, size_t slices) {
+ByteSpan span_of(const Box& box, size_t row, size_t rows, size_t slices) {
   uintptr_t begin = reinterpret_cast<uintptr_t>(box.base);
   return {begin, begin + (slices - 1) * box.slice_pitch + (rows - 1) * box.row_pitch + row};
 }

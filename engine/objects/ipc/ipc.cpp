@@ -66,7 +66,7 @@ struct TableHeader {
 };
 
 // The nonce is written last and erased first: an entry with the right nonce is whole.
-struct Entry {
+struct TableEntry {
   std::atomic<uint64_t> nonce[2];
   uint32_t kind;
   int32_t fd;
@@ -77,11 +77,11 @@ struct Entry {
   uint32_t file;  // and its file
   unsigned char reserved[48];
 };
-static_assert(sizeof(TableHeader) == 128 && sizeof(Entry) == 128);
+static_assert(sizeof(TableHeader) == 128 && sizeof(TableEntry) == 128);
 
 struct Table {
   TableHeader header;
-  Entry entries[kEntries];
+  TableEntry entries[kEntries];
 };
 
 class Fd {
@@ -167,7 +167,7 @@ class Exporter {
       free_.push_back(used_++);
     }
     const uint32_t index = free_.back();
-    Entry& entry = table_->entries[index];
+    TableEntry& entry = table_->entries[index];
     entry.kind = static_cast<uint32_t>(kind);
     entry.fd = fd;
     entry.offset = offset;
@@ -233,7 +233,7 @@ class Exporter {
   };
 
   Handle make_handle(uint32_t index) const {
-    const Entry& entry = table_->entries[index];
+    const TableEntry& entry = table_->entries[index];
     Handle handle = {.fd = entry.lent,
                      .magic = kHandleMagic,
                      .version = kVersion,
@@ -253,7 +253,7 @@ class Exporter {
   // the table meanwhile, so only descriptors that are still valid are closed.
   void close_inherited() {
     for (uint32_t i = 0; table_ && i < used_; ++i) {
-      const Entry& entry = table_->entries[i];
+      const TableEntry& entry = table_->entries[i];
       if (entry.lent >= 0 && entry.file && ipc_file_number(entry.lent) == entry.file) close(entry.lent);
     }
   }
@@ -271,14 +271,14 @@ class Exporter {
     fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 #endif
     table_ = static_cast<Table*>(memory);
-    table_->header = {.magic = {}, .version = kVersion, .entry_size = sizeof(Entry), .entries = kEntries, .reserved = {}};
+    table_->header = {.magic = {}, .version = kVersion, .entry_size = sizeof(TableEntry), .entries = kEntries, .reserved = {}};
     std::memcpy(table_->header.magic, kTableMagic, sizeof kTableMagic);
     table_fd_ = fd.release();
     return true;
   }
 
   void erase(uint32_t index) {
-    Entry& entry = table_->entries[index];
+    TableEntry& entry = table_->entries[index];
     entry.nonce[0].store(0, std::memory_order_seq_cst);
     entry.nonce[1].store(0, std::memory_order_seq_cst);
     by_bytes_.erase({entry.fd, entry.offset, static_cast<IpcKind>(entry.kind)});
@@ -322,12 +322,12 @@ const char* kind_name(uint32_t kind) {
   return "nothing known";
 }
 
-bool read_entry(int table, uint32_t index, Entry* entry) {
-  off_t at = static_cast<off_t>(sizeof(TableHeader) + size_t{index} * sizeof(Entry));
+bool read_entry(int table, uint32_t index, TableEntry* entry) {
+  off_t at = static_cast<off_t>(sizeof(TableHeader) + size_t{index} * sizeof(TableEntry));
   return pread(table, static_cast<void*>(entry), sizeof *entry, at) == sizeof *entry;
 }
 
-bool proves(const Entry& entry, const Handle& handle) {
+bool proves(const TableEntry& entry, const Handle& handle) {
   Nonce nonce{{entry.nonce[0].load(), entry.nonce[1].load()}};
   return !nonce.zero() && same(nonce, handle.nonce);
 }
@@ -377,10 +377,10 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   Fd table(openat(process.get(), path, O_RDONLY | O_CLOEXEC));
   if (!table) return refused(handle, "table of handles");
   TableHeader header;
-  Entry entry;
+  TableEntry entry;
   if (pread(table.get(), &header, sizeof header, 0) != sizeof header ||
       std::memcmp(header.magic, kTableMagic, sizeof kTableMagic) != 0 || header.version != kVersion ||
-      header.entry_size != sizeof(Entry) || !read_entry(table.get(), handle.index, &entry)) {
+      header.entry_size != sizeof(TableEntry) || !read_entry(table.get(), handle.index, &entry)) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "process %d uses another version of this driver", handle.pid);
   }
   if (!proves(entry, handle)) {
@@ -401,7 +401,7 @@ ze_result_t open_handle(IpcKind kind, const Handle& handle, IpcImport* import) {
   if (!bytes) return refused(handle, "shared memory");
   if (!ipc_lock_bytes(bytes.get(), entry.offset, entry.size)) return refused(handle, "shared memory");
   // The exporter erases the entry and then checks the locks, so one of the two notices the other.
-  Entry again;
+  TableEntry again;
   if (!read_entry(table.get(), handle.index, &again) || !proves(again, handle)) {
     return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle was put back or its memory freed while it was being opened");
   }

@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kPageSize = 4096;
 constexpr int kReserveFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-struct Mapping {
+struct MappedRange {
   uintptr_t end;
   Ref<PhysicalMem> memory;
   size_t offset;
@@ -38,7 +38,7 @@ struct Mapping {
 struct Reservation {
   uintptr_t end;
   Ref<Context> context;
-  std::map<uintptr_t, Mapping> mappings;
+  std::map<uintptr_t, MappedRange> mappings;
   // The access that the program set, also for pages without a mapping, which cannot be accessed in any case.
   RangeMap<ze_memory_access_attribute_t> access{ZE_MEMORY_ACCESS_ATTRIBUTE_NONE};
 };
@@ -87,7 +87,7 @@ ze_result_t look_up(const Context& context, const void* pointer, size_t size, Re
 }
 
 // Registers the mapping, so that queries about its addresses find it.
-bool enlist(uintptr_t begin, const Mapping& mapping) {
+bool enlist(uintptr_t begin, const MappedRange& mapping) {
   auto allocation = std::make_unique<Allocation>();
   allocation->base = begin;
   allocation->size = mapping.end - begin;
@@ -297,7 +297,8 @@ ze_result_t VirtualMem::map(Context& context, const void* pointer, size_t size, 
   if (mmap(const_cast<void*>(pointer), size, protection(access), MAP_SHARED | MAP_FIXED, block.fd,
            static_cast<off_t>(block.offset + offset)) == MAP_FAILED)
     return fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "mapping %zu bytes: %s", size, std::strerror(errno));
-  auto [at, added] = reservation->mappings.emplace(begin, Mapping{end, Ref<PhysicalMem>(&memory), offset, Allocation::next_id()});
+  auto [at, added] =
+      reservation->mappings.emplace(begin, MappedRange{end, Ref<PhysicalMem>(&memory), offset, Allocation::next_id()});
   ++memory.mappings_;
   enlist(begin, at->second);
   reservation->access.set(begin, end, access);
@@ -306,7 +307,7 @@ ze_result_t VirtualMem::map(Context& context, const void* pointer, size_t size, 
 
 ze_result_t VirtualMem::unmap(Context& context, const void* pointer, size_t size) {
   if (ze_result_t r = check_pages(pointer, size)) return r;
-  std::vector<Mapping> gone;  // references are dropped outside the lock
+  std::vector<MappedRange> gone;  // references are dropped outside the lock
   std::lock_guard lock(reservations().mutex);
   Reservation* reservation;
   if (ze_result_t r = look_up(context, pointer, size, &reservation)) return r;
@@ -320,13 +321,13 @@ ze_result_t VirtualMem::unmap(Context& context, const void* pointer, size_t size
   if (at != mappings.begin() && std::prev(at)->second.end > begin) --at;
   while (at != mappings.end() && at->first < end) {
     uintptr_t base = at->first;
-    Mapping old = std::move(at->second);
+    MappedRange old = std::move(at->second);
     at = mappings.erase(at);
     delist(base);
     // The parts on either side stay mapped, under their old number.
     auto keep = [&](uintptr_t from, uintptr_t to) {
       if (from >= to) return;
-      auto [kept, added] = mappings.emplace(from, Mapping{to, old.memory, old.offset + (from - base), old.id});
+      auto [kept, added] = mappings.emplace(from, MappedRange{to, old.memory, old.offset + (from - base), old.id});
       ++old.memory->mappings_;
       enlist(from, kept->second);
     };

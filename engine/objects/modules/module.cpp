@@ -62,10 +62,8 @@ ze_result_t gather_inputs(const ze_module_desc_t& desc, std::vector<Input>* inpu
   return ZE_RESULT_SUCCESS;
 }
 
-// The sizes of specialization constants in bytes, by number; only the module's types have them.
-using ConstantSizes = std::map<uint32_t, uint32_t>;
-
-using Sizes = std::vector<ConstantSizes>;
+// The sizes of each input's specialization constants in bytes, by number; only the module's types have them.
+using Sizes = std::vector<std::map<uint32_t, uint32_t>>;
 
 Sizes constant_sizes(const std::vector<Input>& inputs) {
   static auto* recent = new Recent<Sizes>;  // leaked: modules are created from exit handlers
