@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -37,3 +39,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
             return share(nodeid)
 
     return ByShare(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A module is imported by one process at a time.
+
+    The first one rewrites its assertions, which takes longer than all the rest, and the others read the result.
+    """
+    if not isinstance(collector, pytest.Module):
+        return (yield)
+    with collector.path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return (yield)
