@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.running import EXAMPLES, ROOT, account, run
-from tests.examples.together import APART, FOLDER, needed_devices, together
+from tests.examples.together import APART, FOLDER, TOGETHER, run_cpp
 from tests.thorough import THOROUGH
 
 PYTHON = sorted(path.name for path in EXAMPLES.glob("*.py"))
@@ -44,8 +44,7 @@ def shows(name: str, result: subprocess.CompletedProcess[str]) -> None:
     assert "warning:" not in result.stderr, account(result)
 
 
-TOGETHER = sorted({*CPP} - APART - {"saxpy"})
-ALONE = CPP if THOROUGH else sorted({*CPP} - {*TOGETHER})
+ALONE = CPP if THOROUGH else sorted({*APART, "saxpy"})
 """These are compiled by the command for users, which takes a second each; saxpy shares no code with others."""
 
 
@@ -54,22 +53,9 @@ def test_cpp(name: str) -> None:
     shows(name, run([EXAMPLES / "c" / "run", name]))
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All other examples."""
-    folder, library = tmp_path_factory.mktemp("together"), ROOT / "src" / "anyzero" / "lib"
-    (folder / "all.cpp").write_text(together(TOGETHER))
-    flags = ("-std=c++20", "-O1", "-pthread", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror")
-    folders = ("-I", FOLDER, "-I", ROOT / "engine" / "abi" / "gen", "-L", library, f"-Wl,-rpath,{library}")
-    built = run(["g++", *flags, *folders, folder / "all.cpp", "-lze_loader", "-o", folder / "all"])
-    assert built.returncode == 0, account(built)
-    return folder / "all"
-
-
 @pytest.mark.parametrize("name", TOGETHER)
-def test_cpp_together(program: Path, name: str) -> None:
-    given = {"EXAMPLE": name, "ANYZERO_PYTHON": sys.executable, "ANYZERO_DEVICES": needed_devices(name) or "cpu"}
-    shows(name, run([program], given))
+def test_cpp_together(name: str) -> None:
+    shows(name, run_cpp(name))
 
 
 def test_every_file_is_run_or_used() -> None:

@@ -5,14 +5,26 @@ The variable EXAMPLE names the one to run. Each is in a namespace of its own, un
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
 import re
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from tests.examples.running import EXAMPLES
+from tests.examples.running import EXAMPLES, ROOT, account, run
 
 FOLDER = EXAMPLES / "c"
+BUILT = ROOT / "build" / "examples"
+HEADERS = ROOT / "engine" / "abi" / "gen"
+LIBRARY = ROOT / "src" / "anyzero" / "lib"
+FLAGS = ("-std=c++20", "-O1", "-pthread", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror")
 APART = {"capture", "opencl_interop"}
 """One has a `main` for old headers besides, the other needs the headers of OpenCL."""
+
+TOGETHER = sorted({path.stem for path in FOLDER.glob("*.cpp")} - APART)
 
 _INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
 _MAIN = re.compile(r"^int main\(.*\) \{$", re.MULTILINE)
@@ -41,3 +53,32 @@ def together(names: Sequence[str]) -> str:
     parts += [f'  if (name == "{name}") return {name}::run(argc);\n' for name in names]
     parts.append("  return 2;\n}\n")
     return "".join(parts)
+
+
+@functools.cache
+def program() -> Path:
+    """All of them, compiled once for each content."""
+    text = together(TOGETHER)
+    content = hashlib.sha256(repr((FLAGS, text)).encode())
+    for header in (*sorted(FOLDER.glob("*.h")), *sorted(HEADERS.glob("*.h"))):
+        content.update(header.read_bytes())
+    target = BUILT / f"together.{content.hexdigest()[:16]}"
+    if not target.exists():
+        BUILT.mkdir(parents=True, exist_ok=True)
+        source, part = (BUILT / f"together.{os.getpid()}{suffix}" for suffix in (".cpp", ""))
+        source.write_text(text)
+        folders = ("-I", FOLDER, "-I", HEADERS, "-L", LIBRARY, f"-Wl,-rpath,{LIBRARY}")
+        built = run(["g++", *FLAGS, *folders, source, "-lze_loader", "-o", part])
+        assert built.returncode == 0, account(built)
+        source.unlink()
+        part.replace(target)
+    return target
+
+
+def run_cpp(name: str, variables: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs an example: one of them, or else as users do."""
+    if name in APART:
+        return run([FOLDER / "run", name], variables)
+    devices = needed_devices(name) or "cpu"
+    given = {"EXAMPLE": name, "ANYZERO_PYTHON": sys.executable, "ANYZERO_DEVICES": devices}
+    return run([program()], given | dict(variables or {}))
