@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import os
 from collections.abc import Generator
 from typing import Any
 
@@ -14,6 +15,9 @@ ONE_BY_ONE = "tests/compiler/agreement/"
 """Many short tests that share nothing."""
 TOGETHER = ("tests/clients/", "tests/cluster/", "tests/compiler/builtins/", "tests/shape/")
 """Tests of such a folder fetch, start, compile or read the same things."""
+
+# Most processes of the tests import numpy, whose library of linear algebra would start a thread for each processor.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples on every machine, and no verdict by the clock: a shared machine may stall in any of them.
 settings.register_profile("anyzero", derandomize=True, deadline=None)

@@ -100,10 +100,19 @@ def release(suite: str) -> Release:
     return Release(suite, root)
 
 
+def _place(suite: str, names: Sequence[str]) -> Path:
+    return cache() / f"{suite}-{names[0]}"
+
+
+def fetched(suite: str, *names: str) -> bool:
+    """Whether they are in the cache."""
+    return _place(suite, names).exists()
+
+
 @functools.cache
 def packages(suite: str, *names: str) -> Path:
     """Other packages of a release, without dependencies, in a separate folder. Raises NotAvailableError."""
-    root = cache() / f"{suite}-{names[0]}"
+    root = _place(suite, names)
     _have(suite, root, {".": names})
     return root
 
