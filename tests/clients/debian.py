@@ -122,6 +122,8 @@ _unavailable: dict[Path, NotAvailableError] = {}
 
 
 def _have(suite: str, root: Path, wanted: Mapping[str, Sequence[str]]) -> None:
+    if root.exists():
+        return
     if root in _unavailable:
         raise _unavailable[root]
     try:

@@ -30,6 +30,9 @@ KERNELS = Path(__file__).parents[1] / "kernels"
 
 Install = Callable[..., Path]
 
+# The first one to run fetches what is missing.
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
