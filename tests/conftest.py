@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import gc
+import os
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -11,6 +15,9 @@ ONE_BY_ONE = "tests/compiler/agreement/"
 """Many short tests that share nothing."""
 TOGETHER = ("tests/clients/", "tests/cluster/", "tests/compiler/builtins/", "tests/shape/")
 """Tests of such a folder fetch, start, compile or read the same things."""
+
+# Most processes of the tests import numpy, whose library of linear algebra would start a thread for each processor.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples on every machine, and no verdict by the clock: a shared machine may stall in any of them.
 settings.register_profile("anyzero", derandomize=True, deadline=None)
@@ -37,3 +44,32 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
             return share(nodeid)
 
     return ByShare(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Python's collector leaves out what collection has made, here and in forked children.
+
+    It lives to the end, and searching it again and again took an eighth of the time of tests that run in this process.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A module is imported by one process at a time.
+
+    The first one rewrites its assertions, which takes longer than all the rest, and the others read the result.
+    """
+    if not isinstance(collector, pytest.Module):
+        return (yield)
+    with collector.path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return (yield)

@@ -28,6 +28,7 @@ from tests.abi.calls import (
 )
 from tests.asleep import await_sleep
 from tests.patience import PATIENCE
+from tests.thorough import examples
 
 VISIBLE = ze.ZE_EVENT_POOL_FLAG_HOST_VISIBLE
 TIMED = VISIBLE | ze.ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP
@@ -103,7 +104,7 @@ def test_a_new_event_is_fresh_however_soon(az: Calls, context: c_void_p, flags: 
     """Events destroyed when signalled and recreated at the same index, while the engine may still use them."""
     pool = az.pool(context, 1, flags)
     immediate, room = az.immediate(context, ordinal=COPY), az.memory(context, 1 << 16)
-    for _ in range(700):
+    for _ in range(examples(250, 700)):
         event = az.event(pool)
         az.error(NOT_READY, "zeEventQueryStatus", event)
         az.fill(immediate, room, 1, 1 << 16, event)

@@ -40,23 +40,17 @@ def _made(command: Sequence[str], target: Path) -> Path:
 
 
 @functools.cache
-def program(source: Path, release: Release, *flags: str, headers: str = "") -> Path:
+def program(source: Path, release: Release, *flags: str, headers: Path | None = None) -> Path:
     """The executable. It asks for `libze_loader.so.1` and does not say where that is.
 
-    `headers` beside the source are compiled once for all programs there: they take longer than the programs.
+    `headers` is the folder of its headers, if that is not its own.
     """
     compiler, standard = LANGUAGES[source.suffix]
     includes = ("-I", str(release.headers.parent), "-I", str(release.headers))
     libraries = ("-L", str(release.libraries), "-lze_loader", "-ldl", "-Wl,--allow-shlib-undefined")
-    command = (compiler, standard, *FLAGS, *flags, *includes)
+    own = headers or source.parent
+    command = (compiler, standard, *FLAGS, *flags, *includes, "-I", str(own))
     content = hashlib.sha256(repr((_version(compiler), command, release.version)).encode())
-    for text in sorted(source.parent.glob("*.h")):
+    for text in (*sorted(own.glob("*.h")), source):
         content.update(text.read_bytes())
-    if headers:
-        common = BUILT / f"{headers}.{content.hexdigest()[:16]}"
-        BUILT.mkdir(parents=True, exist_ok=True)
-        common.write_text(f'#include "{source.parent / headers}"\n')
-        _made([*command, "-x", "c++-header", str(common)], common.with_name(f"{common.name}.gch"))
-        command = (*command, "-include", str(common))
-    content.update(source.read_bytes())
     return _made([*command, str(source), *libraries], BUILT / f"{source.stem}.{content.hexdigest()[:16]}")

@@ -12,12 +12,14 @@ programs are started with its dynamic linker.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +30,8 @@ SUITES = ("bookworm", "trixie", "sid")
 
 OLDEST, MIDDLE, NEWEST = SUITES
 LINKER = "ld-linux-x86-64.so.2"
+PARSED = ("-o", "Dir::Cache::pkgcache=packages.bin", "-o", "Dir::Cache::srcpkgcache=sources.bin")
+"""apt keeps the parsed index, which images of containers forbid: parsing takes a second for each download."""
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 TIMEOUT = 300
 
@@ -96,10 +100,19 @@ def release(suite: str) -> Release:
     return Release(suite, root)
 
 
+def _place(suite: str, names: Sequence[str]) -> Path:
+    return cache() / f"{suite}-{names[0]}"
+
+
+def fetched(suite: str, *names: str) -> bool:
+    """Whether they are in the cache."""
+    return _place(suite, names).exists()
+
+
 @functools.cache
 def packages(suite: str, *names: str) -> Path:
     """Other packages of a release, without dependencies, in a separate folder. Raises NotAvailableError."""
-    root = cache() / f"{suite}-{names[0]}"
+    root = _place(suite, names)
     _have(suite, root, {".": names})
     return root
 
@@ -114,30 +127,43 @@ def _have(suite: str, root: Path, wanted: Mapping[str, Sequence[str]]) -> None:
     if root in _unavailable:
         raise _unavailable[root]
     try:
-        _fetch(suite, root, wanted)
+        with alone_in(root.parent):
+            if not root.exists():
+                _fetch(suite, root, wanted)
     except NotAvailableError as error:
         _unavailable[root] = error
         raise
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Other processes that fetch into the folder wait, and find it there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def download(suite: str, folder: Path, *names: str) -> None:
+    """Packages of a release as files in a folder. Raises NotAvailableError."""
+    _apt(_index(suite), folder, "download", *names)
+
+
 def _fetch(suite: str, root: Path, wanted: Mapping[str, Sequence[str]]) -> None:
     print(f"fetching {', '.join(name for names in wanted.values() for name in names)} of {suite}", file=sys.stderr)
-    root.parent.mkdir(parents=True, exist_ok=True)
-    # Whoever is first puts it there complete; another test run may be fetching the same.
     with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
         files = Path(scratch, "files")
         for place, names in wanted.items():
             folder = Path(scratch, place)
             folder.mkdir(exist_ok=True)
-            _apt(_index(suite), folder, "download", *names)
+            download(suite, folder, *names)
             for package in folder.glob("*.deb"):
                 subprocess.run(["dpkg", "-x", str(package), str(files / place)], check=True, timeout=TIMEOUT)
                 package.unlink()
-        try:
-            files.rename(root)
-        except OSError:
-            if not root.exists():
-                raise
+        files.rename(root)
 
 
 @functools.cache
@@ -186,7 +212,7 @@ def _archive() -> str:
 def _apt(settings: Path, folder: Path, *arguments: str) -> None:
     try:
         done = subprocess.run(
-            ["apt-get", "--quiet=2", *arguments],
+            ["apt-get", "--quiet=2", *PARSED, *arguments],
             cwd=folder,
             env={**os.environ, "APT_CONFIG": str(settings)},
             capture_output=True,

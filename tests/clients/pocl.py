@@ -3,14 +3,12 @@
     python -m tests.clients.pocl      fetches all of it and prints the variables that make a program use it
 
 PoCL is in the benchmarks' folder of peers (ANYZERO_PEERS, else ~/.cache/anyzero/peers), pyopencl beside it, for the
-Python that runs this. The compiler is that of tests/kernels/build. Intel's runtime is used when the benchmarks have
-fetched it; it takes SPIR-V, which PoCL 3.1 does not.
+Python that runs this. The compiler is the clang that comes with PoCL; the translator to SPIR-V is beside the loaders of
+Debian. Intel's runtime is used when the benchmarks have fetched it; it takes SPIR-V, which PoCL 3.1 does not.
 """
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -20,15 +18,13 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.kernels import peers
+from tests.clients import debian
+from tests.clients.debian import NotAvailableError
 
-ROOT = Path(__file__).resolve().parents[2]
 PYOPENCL = ("pyopencl==2026.1.4", "pytools", "platformdirs", "typing_extensions", "siphash24")
+TRANSLATOR = ("llvm-spirv-15", "libllvmspirvlib15")
 PLATFORMS = ("pocl", "intel")
 TIMEOUT = 300
-
-
-class NotAvailableError(Exception):
-    """It cannot be had here, and why."""
 
 
 def _call(command: Sequence[str], folder: Path | None = None) -> None:
@@ -73,36 +69,17 @@ def pyopencl() -> Path:
 @cache
 def _pocl() -> Path:
     root = peers.cache() / "pocl"
-    if not _complete(root):
-        print(f"fetching Debian's {peers.DEBIAN[0]} into {root}", file=sys.stderr)
-        root.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
-            made = Path(scratch, "files")
-            _call(["apt-get", "--quiet=2", "download", *peers.DEBIAN], Path(scratch))
-            for package in sorted(Path(scratch).glob("*.deb")):
-                _call(["dpkg", "-x", str(package), str(made)])
-                package.unlink()
-            _put(made, root)
+    with debian.alone_in(root.parent):
+        if not _complete(root):
+            print(f"fetching Debian's {peers.DEBIAN[0]} into {root}", file=sys.stderr)
+            with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
+                made = Path(scratch, "files")
+                debian.download(debian.OLDEST, Path(scratch), *peers.DEBIAN)
+                for package in sorted(Path(scratch).glob("*.deb")):
+                    _call(["dpkg", "-x", str(package), str(made)])
+                    package.unlink()
+                _put(made, root)
     return root
-
-
-@cache
-def compiler() -> Path:
-    """The folder of the compiler that makes the kernels of the tests."""
-    loader = importlib.machinery.SourceFileLoader("kernels_build", str(ROOT / "tests" / "kernels" / "build"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    build = importlib.util.module_from_spec(spec)
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    try:
-        loader.exec_module(build)
-    finally:
-        sys.dont_write_bytecode = before
-    try:
-        found: Path = build.compiler()
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise NotAvailableError(f"clang-15 and llvm-spirv-15 cannot be fetched: {error}") from None
-    return found
 
 
 def _libraries(root: Path) -> list[Path]:
@@ -119,17 +96,23 @@ def _library(platform: str) -> Path:
 
 
 @cache
+def compiler() -> tuple[list[Path], list[Path]]:
+    """The folders of programs and of libraries of clang 15 and its translator to SPIR-V. Raises NotAvailableError."""
+    roots = _pocl(), debian.packages(debian.OLDEST, *TRANSLATOR)
+    return [root / "usr" / "bin" for root in roots], [folder for root in roots for folder in _libraries(root)]
+
+
+@cache
 def environment(platform: str) -> dict[str, str]:
     """The variables with which a program finds pyopencl, that platform alone, and clang. Raises NotAvailableError."""
-    library, site, clang = _library(platform), pyopencl(), compiler()
+    library, site, (programs, libraries) = _library(platform), pyopencl(), compiler()
     vendors = peers.cache() / "vendors" / platform
     vendors.mkdir(parents=True, exist_ok=True)
     (vendors / f"{platform}.icd").write_text(f"{library}\n")
-    libraries = [*_libraries(clang), *(_libraries(_pocl()) if platform == "pocl" else ())]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANYZERO_", "ZE_"))}
     return kept | {
         "PYTHONPATH": str(site),
-        "PATH": f"{clang / 'usr' / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "PATH": os.pathsep.join([*map(str, programs), os.environ.get("PATH", os.defpath)]),
         "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries)),
         "OCL_ICD_VENDORS": str(vendors),
         "OPENCL_VENDOR_PATH": str(vendors),

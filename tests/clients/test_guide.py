@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import re
+from pathlib import Path
 
 import pytest
 
 from anyzero import get_include
-from tests.clients.building import ROOT, program
+from tests.clients.building import BUILT, program
 from tests.clients.debian import NEWEST, OLDEST
 from tests.clients.ways import Outcome, Way, debian, run
+from tests.examples.together import APART, needed_devices, together
+from tests.examples.together import FOLDER as EXAMPLES
 from tests.thorough import THOROUGH
 
-EXAMPLES = ROOT / "examples" / "c"
 NAMES = sorted({path.stem for path in EXAMPLES.glob("*.cpp")} - {"opencl_interop"})
 """But for the one that needs OpenCL as well, which test_opencl.py runs."""
 
@@ -41,22 +45,34 @@ UNWRAPPED = ("build_log", "dynamic_linking")
 loaders query the driver, and ours reports that its handles need no wrapping."""
 
 SHOWN = NAMES if THOROUGH else sorted({*EVERY_HANDLE, *NEWER, *UNWRAPPED})
-"""Each takes a second to compile; tests/examples has all of them."""
-
-
-def run_example(name: str, way: Way, headers: str) -> Outcome:
-    source = EXAMPLES / f"{name}.cpp"
-    devices = re.search(r"^// needs: ANYZERO_DEVICES=(.+)$", source.read_text(), re.MULTILINE)
-    variables = {"ANYZERO_DEVICES": devices[1]} if devices else {}
-    flags = ()
-    if "ze_npu_ext.h" in source.read_text():
-        pytest.importorskip("openvino", reason="NOT TESTED: the NPU device needs OpenVINO; pip install openvino")
-        flags = ("-idirafter", get_include() + "/level_zero")  # Debian has no header for the extension
-    return run(program(source, debian(headers), *flags, headers="kernels.h"), way, variables=variables)
+"""Each takes a while; tests/examples has all of them."""
 
 
 def headers_for(name: str) -> str:
     return NEWEST if name in NEWER else OLDEST
+
+
+@functools.cache
+def compiled_together(headers: str) -> Path:
+    """A program with all examples that are compiled against these headers."""
+    text = together([name for name in SHOWN if headers_for(name) == headers and name not in APART])
+    BUILT.mkdir(parents=True, exist_ok=True)
+    part, source = BUILT / f"guide.{os.getpid()}", BUILT / f"guide_{headers}.cpp"
+    part.write_text(text)
+    part.replace(source)
+    return program(source, debian(headers), headers=EXAMPLES)
+
+
+def run_example(name: str, way: Way, headers: str) -> Outcome:
+    devices = needed_devices(name)
+    variables = {"EXAMPLE": name} | ({"ANYZERO_DEVICES": devices} if devices else {})
+    if not THOROUGH and name not in APART:
+        return run(compiled_together(headers), way, variables=variables)
+    source, flags = EXAMPLES / f"{name}.cpp", ()
+    if "ze_npu_ext.h" in source.read_text():
+        pytest.importorskip("openvino", reason="NOT TESTED: the NPU device needs OpenVINO; pip install openvino")
+        flags = ("-idirafter", get_include() + "/level_zero")  # Debian has no header for the extension
+    return run(program(source, debian(headers), *flags), way, variables=variables)
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients import pocl
+from tests.clients.debian import NotAvailableError
 from tests.examples.blocks import blocks
 from tests.patience import PATIENCE
 
@@ -48,7 +49,7 @@ def available(platform: str) -> dict[str, str] | str:
     """The variables, or the reason without them; cached, because an offline machine takes long to fail."""
     try:
         return pocl.environment(platform)
-    except pocl.NotAvailableError as error:
+    except NotAvailableError as error:
         return str(error)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.examples.running import EXAMPLES, ROOT, account, run
+from tests.examples.together import APART, FOLDER, TOGETHER, run_cpp
+from tests.thorough import THOROUGH
 
 PYTHON = sorted(path.name for path in EXAMPLES.glob("*.py"))
 CPP = sorted(path.stem for path in (EXAMPLES / "c").glob("*.cpp"))
@@ -30,20 +33,29 @@ def test_python(name: str) -> None:
     assert proved(result.stdout), account(result)
 
 
-def require_what_it_needs(name: str) -> None:
+def shows(name: str, result: subprocess.CompletedProcess[str]) -> None:
+    """The program has proved what it says, or it lacks something."""
     if name.startswith("npu_") and importlib.util.find_spec("openvino") is None:
         pytest.skip("NOT TESTED: the NPU device needs OpenVINO; pip install openvino")
-
-
-@pytest.mark.parametrize("name", CPP)
-def test_cpp(name: str) -> None:
-    require_what_it_needs(name)
-    result = run([EXAMPLES / "c" / "run", name])
     assert result.returncode == 0, account(result)
     if result.stdout.startswith("skipped: "):
         pytest.skip(result.stdout)
     assert proved(result.stdout), account(result)
     assert "warning:" not in result.stderr, account(result)
+
+
+ALONE = CPP if THOROUGH else sorted({*APART, "saxpy"})
+"""These are compiled by the command for users, which takes a second each; saxpy shares no code with others."""
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_cpp(name: str) -> None:
+    shows(name, run([EXAMPLES / "c" / "run", name]))
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_cpp_together(name: str) -> None:
+    shows(name, run_cpp(name))
 
 
 def test_every_file_is_run_or_used() -> None:
@@ -78,34 +90,29 @@ def test_every_kernel_has_a_source_and_is_used() -> None:
 
 BROKEN = """
 #include "check.h"
-int main() {
+int main(int argc, char**) {
   Setup s;
-  %s
+  if (argc > 1) CHECK(zeMemFree(s.context, &s));
+  prove(1 + 1 == 3, "sums are what they seem");
 }
 """
 
 
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    [
-        ('prove(1 + 1 == 3, "sums are what they seem");', "FAILED: sums are what they seem"),
-        ("CHECK(zeMemFree(s.context, &s));", "cannot be freed"),
-    ],
-)
-def test_a_failure_is_told(statement: str, said: str, tmp_path: Path) -> None:
+def test_a_failure_is_told(tmp_path: Path) -> None:
     source, program, devices = tmp_path / "broken.cpp", tmp_path / "broken", tmp_path / "description"
-    source.write_text(BROKEN % statement)
+    source.write_text(BROKEN)
     library = ROOT / "src" / "anyzero" / "lib"
-    includes = ["-I", EXAMPLES / "c", "-I", ROOT / "engine" / "abi" / "gen"]
+    includes = ["-I", FOLDER, "-I", ROOT / "engine" / "abi" / "gen"]
     built = run(
         ["g++", "-std=c++20", *includes, source, library / "libze_anyzero.so.1", f"-Wl,-rpath,{library}", "-o", program]
     )
     assert built.returncode == 0, account(built)
     described = run(["sh", "-c", f"'{sys.executable}' -m anyzero.driver > '{devices}'"])
     assert described.returncode == 0, account(described)
-    result = run([program], {"ANYZERO_DESCRIPTION": str(devices)})
-    assert result.returncode == 1, account(result)
-    assert said in result.stdout + result.stderr, account(result)
+    for given, said in (((), "FAILED: sums are what they seem"), (("call",), "cannot be freed")):
+        result = run([program, *given], {"ANYZERO_DESCRIPTION": str(devices)})
+        assert result.returncode == 1, account(result)
+        assert said in result.stdout + result.stderr, account(result)
 
 
 def test_without_a_python_a_program_is_told_what_to_do(tmp_path: Path) -> None:

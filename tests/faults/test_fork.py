@@ -149,7 +149,7 @@ def work(index):
 threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
 [t.start() for t in threads]
 try:
-    for _ in range({examples(10, 25)}):
+    for _ in range({examples(4, 25)}):
         reap(fork(lambda: use(az, 1)))
 finally:
     stop.set()

@@ -26,7 +26,7 @@ def anyzero() -> Iterator[Anyzero]:
     made.context.close()
 
 
-@pytest.mark.parametrize("program", every(2, PUBLISHED), ids=lambda program: program.key)
+@pytest.mark.parametrize("program", every(3, PUBLISHED), ids=lambda program: program.key)
 def test_a_published_program_computes_what_it_should(anyzero: Anyzero, program: Program) -> None:
     case = program.case("test")
     prepared = anyzero.prepare(case, case.arguments())

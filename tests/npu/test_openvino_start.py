@@ -10,6 +10,7 @@ import pytest
 
 from tests.examples.blocks import blocks
 from tests.npu.conftest import ROOT, Client
+from tests.thorough import every
 
 LIBRARIES = ROOT / "src" / "anyzero" / "lib"
 ANYZERO = [sys.executable, "-m", "anyzero.tools"]
@@ -58,15 +59,17 @@ def test_by_the_path_of_the_loader(client: Client) -> None:
     assert "NPU" in done.stdout.splitlines()[0].split()
 
 
-@pytest.mark.parametrize("devices", ["npu", "cpu,npu"])
-def test_beside_other_devices(client: Client, devices: str) -> None:
+WRAPPINGS = [("npu", "1"), ("npu", "0"), ("cpu,npu", "0"), ("cpu,npu", "1")]
+
+
+@pytest.mark.parametrize(("devices", "wrapped"), every(2, WRAPPINGS))
+def test_beside_other_devices(client: Client, devices: str, wrapped: str) -> None:
     """With two drivers the loader wraps handles, and extension functions are given wrapped ones."""
-    for wrapped in ("0", "1"):
-        done = client.start(
-            [*ANYZERO, "run", sys.executable, "-c", PLAIN], ANYZERO_DEVICES=devices, ZE_ENABLE_LOADER_INTERCEPT=wrapped
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines()[1].startswith("ok")
+    done = client.start(
+        [*ANYZERO, "run", sys.executable, "-c", PLAIN], ANYZERO_DEVICES=devices, ZE_ENABLE_LOADER_INTERCEPT=wrapped
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].startswith("ok")
 
 
 def test_without_the_npu_there_is_none(client: Client) -> None:

@@ -12,6 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from anyzero import ze
 from tests.abi.calls import INVALID_ARGUMENT, OK, Calls, read
+from tests.thorough import examples
 
 KINDS = {"host": ze.ZE_MEMORY_TYPE_HOST, "device": ze.ZE_MEMORY_TYPE_DEVICE, "shared": ze.ZE_MEMORY_TYPE_SHARED}
 
@@ -143,4 +144,4 @@ class Allocator(RuleBasedStateMachine):
 
 
 TestAllocator = Allocator.TestCase
-TestAllocator.settings = settings(max_examples=120, stateful_step_count=60, deadline=None)
+TestAllocator.settings = settings(max_examples=examples(60, 120), stateful_step_count=60, deadline=None)

@@ -180,7 +180,7 @@ def compare(az: Calls, program: list[Step], scale: int) -> None:
 
 
 @pytest.mark.parametrize("scale", [1, 300, 2500])
-@settings(max_examples=examples(200, 300), deadline=None)
+@settings(max_examples=examples(100, 300), deadline=None)
 @given(program=st.lists(steps, min_size=3, max_size=40))
 def test_programs_agree_with_the_model(az: Calls, scale: int, program: list[Step]) -> None:
     """Small commands run on the caller's thread, middling ones on an engine, large ones are shared out."""

@@ -14,20 +14,24 @@ import anyzero as az
 from anyzero.tracing import chrome, page
 from anyzero.tracing.recording import Recording
 
-ov = pytest.importorskip("openvino", reason="NOT TESTED: openvino cannot be imported; pip install openvino")
-
 SHAPE = (1, 4)
 ARGUMENT_BYTES = 2 * 4 * 4  # one input, one output
 
 
 @pytest.fixture(scope="module")
-def ctx() -> Any:
+def ov() -> Any:
+    """Imported late: all processes import this file, and one that has loaded OpenVINO forks slowly."""
+    return pytest.importorskip("openvino", reason="NOT TESTED: openvino cannot be imported; pip install openvino")
+
+
+@pytest.fixture(scope="module")
+def ctx(ov: Any) -> Any:
     with az.device("npu").context() as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(ov: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     op = ov.opset13
     x = op.parameter(SHAPE, np.float32, name="x")
     product = op.matmul(x, op.constant(np.eye(4, dtype=np.float32)), False, False, name="product")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from anyzero import config
 from anyzero.driver.devices import boot, machine
 from anyzero.tools.interpreter import for_c_programs
+from tests.thorough import examples
 
 PLANNING = Path(__file__).resolve().parents[2] / "engine" / "planning"
 FALLBACK = (PLANNING / "fallback.cpp").read_text()
@@ -108,7 +109,7 @@ RECORDED = (
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(100, 400), deadline=None)
 @given(
     st.sampled_from(NAMED),
     st.sampled_from(PATHS),

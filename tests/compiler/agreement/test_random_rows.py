@@ -152,7 +152,7 @@ def rows(draw: DrawFn) -> Program:
 
 
 @pytest.mark.timeout(600)
-@settings(profile, max_examples=WANTED or examples(40, 60))
+@settings(profile, max_examples=WANTED or examples(15, 60))
 @given(rows(), st.sampled_from([4, 8, 16]), st.sampled_from([None, 2, 3, 4]))
 def test_given_any_kernel_of_rows_then_both_agree(program: Program, lanes: int, count: int | None) -> None:
     assert disagreement(program, ways=[Options(level=1, lanes=lanes, rows=count)]) is None

@@ -6,11 +6,14 @@ They run in a process beside this one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
 from anyzero.compiler.compiled import Options
 from benchmarks.kernels.case import Array, Case, mismatch
-from tests.compiler.agreement.cases import through_compiler, through_reference
+from tests.compiler.agreement.cases import compiled, through_code, through_reference
 from tests.compiler.agreement.isolation import apart
 from tests.kernels.suite import CASES, case
 from tests.thorough import every, turn
@@ -25,31 +28,39 @@ SUB_GROUP = 16
 """Work-items of a sub-group, where both twins have to agree on it."""
 
 
-def _ways() -> list[tuple[str, str]]:
-    """Each case in the compiler's own choice of lanes, and some in another number, which is not the same for all.
+def _ways() -> dict[tuple[Path, str, str], list[str]]:
+    """Cases by their kernel and its lanes, so that the kernel is compiled once for all of them.
 
-    A third of the cases whose module clang has not optimised: the optimised ones compute the same.
+    Each case in the compiler's own choice of lanes, and some in another number, which is not the same for all. A third
+    of the cases whose module clang has not optimised: the optimised ones compute the same.
     """
     others = [how for how in LANES if how != "automatic"]
     also = {each.name: turn(number, others) for number, each in enumerate(every(5, HERE))}
-    found = []
+    found: dict[tuple[Path, str, str], list[str]] = {}
     unoptimised = [each for each in HERE if each.name.endswith(".O0")]
     left_out = {each.name for each in unoptimised} - {each.name for each in every(3, unoptimised)}
     for each in HERE:
         if each.name in left_out:
             continue
         chosen = {"automatic", _as_interpreted(each), *also.get(each.name, ())}
-        found += [(each.name, how) for how in LANES if how in chosen]
+        for how in LANES:
+            if how in chosen:
+                found.setdefault((each.spv, each.kernel, how), []).append(each.name)
     return found
 
 
-def _run(name: str, how: str) -> str | None:
-    """What goes wrong when it is compiled and run; in one of the ways, the interpreter does the same."""
-    each = case(name)
+def _run(names: Sequence[str], how: str) -> str | None:
+    """What goes wrong when they are compiled and run; in one of the ways, the interpreter does the same."""
     # Once as if every launch were too large for the caches.
     caches = 0 if how == "automatic" else None
-    after = through_compiler(each, Options(level=1, lanes=LANES[how], cache_bytes=caches))
-    return each.mismatch(after) or (_difference(each, after) if how == _as_interpreted(each) else None)
+    code = compiled(case(names[0]), Options(level=1, lanes=LANES[how], cache_bytes=caches))
+    for name in names:
+        each = case(name)
+        after = through_code(each, code)
+        wrong = each.mismatch(after) or (_difference(each, after) if how == _as_interpreted(each) else None)
+        if wrong is not None:
+            return f"{name}: {wrong}"
+    return None
 
 
 def _as_interpreted(each: Case) -> str:
@@ -71,9 +82,12 @@ def _difference(each: Case, after: dict[int, Array]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("name", "lanes"), _ways())
-def test_given_a_case_when_it_is_compiled_then_it_gives_what_is_expected(name: str, lanes: str) -> None:
+WAYS = [(names, how) for (_, _, how), names in _ways().items()]
+
+
+@pytest.mark.parametrize(("names", "lanes"), WAYS, ids=[f"{'+'.join(names)}-{how}" for names, how in WAYS])
+def test_given_a_case_when_it_is_compiled_then_it_gives_what_is_expected(names: list[str], lanes: str) -> None:
     """And, in one of the ways, leaves the same memory as the interpreter."""
-    outcome = apart(_run, name, lanes)
+    outcome = apart(_run, names, lanes)
     assert not outcome.trouble, outcome.trouble
     assert outcome.value is None, outcome.value

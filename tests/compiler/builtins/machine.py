@@ -156,10 +156,12 @@ def counts_of(name: str) -> tuple[int, ...]:
     return (2, 3, 4) if TABLE[name].counted else (1,)
 
 
-@cache
+_libraries = cache(Library)
+
+
 def library(element: str, lanes: int | None = None, cpu: str = "") -> Library:
-    """As many lanes as fill a register of 512 bits unless told otherwise."""
-    return Library(element, 512 // Type(element).bits if lanes is None else lanes, cpu)
+    """As many lanes as fill a register of 512 bits unless told otherwise. One library, however it is asked for."""
+    return _libraries(element, 512 // Type(element).bits if lanes is None else lanes, cpu)
 
 
 def compiled(name: str, element: str, lanes: int | None = None, count: int = 1) -> Compiled:

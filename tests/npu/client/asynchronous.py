@@ -145,7 +145,7 @@ def test_requests_on_threads(compiled: Compiled) -> None:
     def work(seed: int) -> None:
         try:
             request = compiled("transformer").create_infer_request()
-            for number in range(20):
+            for number in range(10):
                 inputs = case.inputs(seed + number % 2)
                 request.infer(list(inputs))
                 if number % 5 == 0:
