@@ -29,8 +29,8 @@ uint32_t add_sampled_code(uint32_t profile, const SampledCode& code);
 void enter_sampled_code(uint32_t number, std::string_view text);
 void leave_sampled_code();
 
-// The counters of the calling thread for a code of the current profile, in the profile's file; nullptr if there is no room. The code
-// has been entered.
+// The counters of the calling thread for a code of the current profile, in the profile's file; nullptr if there is no room. The
+// code has been entered.
 unsigned char* thread_counters(uint32_t number, uint32_t counters);
 // What kernels add to whose counts nobody reads: modules that were built during a profile may run after it.
 extern unsigned char ignored_counters[];
@@ -38,9 +38,7 @@ extern unsigned char ignored_counters[];
 // True if kernels that are built now are to count their lanes.
 inline constinit std::atomic<bool> lanes_are_counted{false};
 // The build flag for that; empty otherwise.
-inline std::string_view profile_flags() {
-  return lanes_are_counted.load(std::memory_order_relaxed) ? " -anyzero-count-lanes" : "";
-}
+inline std::string_view profile_flags() { return lanes_are_counted.load(std::memory_order_relaxed) ? " -anyzero-count-lanes" : ""; }
 
 enum class SampleClock { Any, Timer };
 struct ProfileOptions {

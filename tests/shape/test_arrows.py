@@ -77,7 +77,7 @@ FOLDERS: dict[str, set[str]] = {
     "abi/gen": {"abi", "metrics", "objects", "sysman", "trace", "validation"},
     # What check mode looks at before and after calls
     "validation": {"abi", "abi/gen", "check", "exec", "objects", "system"},
-    "metrics": {"abi", "exec", "objects", "system"},
+    "metrics": {"abi", "abi/gen", "exec", "objects", "system"},
     "sysman": {"abi", "abi/gen", "objects", "system"},
     "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system", "trace"},
     # One part, in a folder for each group of nouns: the specification's objects hold one another.

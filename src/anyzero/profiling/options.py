@@ -37,8 +37,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clock", choices=["any", "timer"], default="any", help="timer: never perf_event_open; default any"
     )
-    parser.add_argument(
-        "--lanes", action="store_true", help="count active lanes, gathers and scatters; kernels take longer"
-    )
+    parser.add_argument("--lanes", action="store_true", help="count active lanes, gathers and scatters in kernels")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--no-roofline", action="store_true", help="do not measure the machine, which takes a second")

@@ -34,7 +34,7 @@ class profile:  # noqa: N801
     Kernels written in Python have lines; kernels of modules have them if they were compiled with `-g`.
 
     With `lanes=True`, kernels whose modules are created in the block count their active lanes, gathers and scatters by
-    line. Counting takes time: shares of such kernels are less exact.
+    line. The counters are loads and stores, so the limits of such kernels do not tell memory from computing.
 
     The last 131,072 samples of each thread are kept. One profile is made at a time.
     """
