@@ -70,11 +70,10 @@ bool find(T& place, const char* name) {
 bool find_all() {
   static const bool found = find(py.frame, "PyEval_GetFrame") && find(py.back, "PyFrame_GetBack") &&
                             find(py.code, "PyFrame_GetCode") && find(py.line, "PyFrame_GetLineNumber") &&
-                            find(py.instruction, "PyFrame_GetLasti") &&
-                            find(py.attribute, "PyObject_GetAttrString") && find(py.text, "PyUnicode_AsUTF8AndSize") &&
-                            find(py.keep, "Py_IncRef") && find(py.drop, "Py_DecRef") && find(py.clear_error, "PyErr_Clear") &&
-                            find(py.ensure, "PyGILState_Ensure") && find(py.release, "PyGILState_Release") &&
-                            find(py.own_state, "PyGILState_GetThisThreadState");
+                            find(py.instruction, "PyFrame_GetLasti") && find(py.attribute, "PyObject_GetAttrString") &&
+                            find(py.text, "PyUnicode_AsUTF8AndSize") && find(py.keep, "Py_IncRef") && find(py.drop, "Py_DecRef") &&
+                            find(py.clear_error, "PyErr_Clear") && find(py.ensure, "PyGILState_Ensure") &&
+                            find(py.release, "PyGILState_Release") && find(py.own_state, "PyGILState_GetThisThreadState");
   return found;
 }
 

@@ -108,7 +108,8 @@ ze_result_t MetricGroup::calculateMetricValues(zet_metric_group_calculation_type
     std::memcpy(&report, data + i / metrics_.size() * sizeof report, sizeof report);
     const size_t metric = i % metrics_.size();
     values[i].type = ZET_VALUE_TYPE_UINT64;
-    values[i].value.ui64 = report.end.values[metric] - (metric == marker() ? 0 : report.begin.values[metric]);
+    const uint64_t begin = metric == marker() ? 0 : report.begin.values[metric], end = report.end.values[metric];
+    values[i].value.ui64 = end > begin ? end - begin : 0;  // extrapolated counts may go back a little
   }
   return ZE_RESULT_SUCCESS;
 }
