@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -27,6 +28,7 @@ struct Python {
   Object (*back)(Object frame);
   Object (*code)(Object frame);
   int (*line)(Object frame);
+  int (*instruction)(Object frame);
   Object (*attribute)(Object, const char* name);
   const char* (*text)(Object, ssize_t* size);
   void (*keep)(Object);
@@ -52,6 +54,13 @@ struct Known {
 constexpr size_t kKnown = 256;
 Known known[kKnown];
 
+// The line of an instruction of a code object in `known`. Python searches its table from the beginning of the function.
+struct KnownLine {
+  Object code;
+  int instruction, line;
+};
+KnownLine known_lines[kKnown];
+
 template <class T>
 bool find(T& place, const char* name) {
   place = reinterpret_cast<T>(dlsym(RTLD_DEFAULT, name));
@@ -61,10 +70,10 @@ bool find(T& place, const char* name) {
 bool find_all() {
   static const bool found = find(py.frame, "PyEval_GetFrame") && find(py.back, "PyFrame_GetBack") &&
                             find(py.code, "PyFrame_GetCode") && find(py.line, "PyFrame_GetLineNumber") &&
-                            find(py.attribute, "PyObject_GetAttrString") && find(py.text, "PyUnicode_AsUTF8AndSize") &&
-                            find(py.keep, "Py_IncRef") && find(py.drop, "Py_DecRef") && find(py.clear_error, "PyErr_Clear") &&
-                            find(py.ensure, "PyGILState_Ensure") && find(py.release, "PyGILState_Release") &&
-                            find(py.own_state, "PyGILState_GetThisThreadState");
+                            find(py.instruction, "PyFrame_GetLasti") && find(py.attribute, "PyObject_GetAttrString") &&
+                            find(py.text, "PyUnicode_AsUTF8AndSize") && find(py.keep, "Py_IncRef") && find(py.drop, "Py_DecRef") &&
+                            find(py.clear_error, "PyErr_Clear") && find(py.ensure, "PyGILState_Ensure") &&
+                            find(py.release, "PyGILState_Release") && find(py.own_state, "PyGILState_GetThisThreadState");
   return found;
 }
 
@@ -77,15 +86,32 @@ std::string attribute_of(Object code, const char* name) {
   return found;
 }
 
+// The address of the code may be reused from now on.
+void forget(Known& entry) {
+  if (!entry.code) return;
+  for (KnownLine& line : known_lines)
+    if (line.code == entry.code) line = {};
+  py.drop(entry.code);
+  entry = {};
+}
+
 const Known& look_up(Object code) {
   Known& entry = known[reinterpret_cast<uintptr_t>(code) / 32 % kKnown];
   if (entry.code == code) return entry;
   const std::string file = attribute_of(code, "co_filename");
   const bool own = file.compare(0, package.size(), package) == 0;
   const uint64_t place = own ? 0 : number_of(file.c_str(), attribute_of(code, "co_qualname").c_str(), 0);
-  if (entry.code) py.drop(entry.code);
+  forget(entry);
   py.keep(code);
   return entry = {code, place};
+}
+
+uint32_t line_of(Object frame, Object code) {
+  const int instruction = py.instruction(frame);
+  const size_t place = reinterpret_cast<uintptr_t>(code) / 32 * 31 + static_cast<size_t>(instruction) / 2;
+  KnownLine& entry = known_lines[place % kKnown];
+  if (entry.code != code || entry.instruction != instruction) entry = {code, instruction, py.line(frame)};
+  return static_cast<uint32_t>(entry.line);
 }
 
 // Called with the GIL.
@@ -96,9 +122,9 @@ uint64_t line_now() {
   while (frame && !found) {
     Object code = py.code(frame);
     found = look_up(code).place;
+    if (found) found += line_of(frame, code);
     py.drop(code);
     if (found) {
-      found += static_cast<uint32_t>(py.line(frame));
       py.drop(frame);
     } else {
       Object outer = py.back(frame);
@@ -144,16 +170,17 @@ uint64_t line_of_call(const void* caller) {
 std::atomic<bool> lines_wanted{false};
 
 void note_line() {
-  // Finding a line takes about a microsecond, and may take at most 1 / kShare of a thread's time: in bursts of short calls, not
-  // every call has its line.
-  constexpr uint64_t kShare = 30;
-  static thread_local uint64_t next = 0;
+  // Finding a line takes some hundred nanoseconds, and may take at most 1 / kShare of a thread's time: in bursts of short calls,
+  // not every call has its line.
+  constexpr uint64_t kShare = 200;
+  constexpr uint64_t kMost = 1000;  // ticks: the first of a line takes longer, and so does one that loses the processor
+  constinit static thread_local uint64_t next __attribute__((tls_model("initial-exec"))) = 0;
   const uint64_t begin = anyzero::ticks();
   if (begin < next) return note(0, begin);
   const uint64_t line = line_now();
   const uint64_t end = anyzero::ticks();
   note(line, end);
-  next = end + (end - begin) * kShare;
+  next = end + std::min(end - begin, kMost) * kShare;
 }
 
 // Starts to report the lines of calls to the current recording; false if this Python lacks a function that is needed. `folder` is
@@ -166,10 +193,7 @@ EXPORTED bool anyzero_lines_start(void* driver, const char* folder) {
   if (!ask_by || !number_of || !note || !find_all()) return false;
   package = folder;
   // Places belong to one recording.
-  for (Known& entry : known) {
-    if (entry.code) py.drop(entry.code);
-    entry = {};
-  }
+  for (Known& entry : known) forget(entry);
   lines_wanted.store(true);
   ask_by(line_of_call);
   return true;

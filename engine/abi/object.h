@@ -50,6 +50,7 @@ enum class Kind : uint32_t {
   Metric,
   MetricQueryPool,
   MetricQuery,
+  MetricStreamer,
 };
 
 struct UseRecord;

@@ -113,7 +113,8 @@ uint32_t Code::number_in_profile() const {
   uint64_t known = profiled_.load(std::memory_order_relaxed);
   if (known >> 32 != profile) {
     // Two threads that ask at once may both add it: the reader takes codes of one name together.
-    known = uint64_t{profile} << 32 | add_sampled_code(profile, {facts_.name, facts_.lines.bytes(), text(), facts_.lanes});
+    known = uint64_t{profile} << 32 |
+            add_sampled_code(profile, {facts_.name, facts_.lines.bytes(), facts_.counter_places, text(), facts_.lanes});
     profiled_.store(known, std::memory_order_relaxed);
   }
   return static_cast<uint32_t>(known);

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "../layouts/bytes.h"
+#include "../layouts/gen/kernel.h"
 
 namespace anyzero {
 
@@ -37,6 +38,17 @@ bool good_argument(const ContainerArgument& record, uint32_t args_bytes) {
   if (record.alignment == 0 || record.alignment > kLargestAlignment || (record.alignment & (record.alignment - 1))) return false;
   if (record.kind != static_cast<uint32_t>(ArgumentKind::Value) && record.size != 8) return false;
   return record.size <= args_bytes && record.offset <= args_bytes - record.size && record.offset % record.alignment == 0;
+}
+
+// The number of counters that these places name; false if they are none.
+bool count_counters(std::string_view places, uint32_t* counters) {
+  ByteReader reader(places);
+  while (!reader.rest().empty()) {
+    const auto place = reader.record<CounterPlace>();
+    if (!reader.good() || place.counter >= kMostCounters) return false;
+    *counters = std::max(*counters, place.counter + 1);
+  }
+  return true;
 }
 
 }  // namespace
@@ -114,6 +126,8 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
   if (!reader.good()) return damaged("it ends within its texts");
   const std::string_view lines = reader.take(head.lines_bytes);
   if (!reader.good() || !facts->lines.read(lines)) return damaged("its line table is invalid");
+  facts->counter_places = reader.take(head.counters_bytes);
+  if (!reader.good() || !count_counters(facts->counter_places, &facts->counters)) return damaged("its counters are invalid");
   *object = reader.rest();
   if (object->size() != head.object_bytes) return damaged("the size of its code does not match its header");
   return true;

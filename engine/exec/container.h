@@ -51,7 +51,9 @@ struct KernelFacts {
   uint8_t module_uuid[16] = {};
   std::vector<Argument> arguments;
   LineTable lines;
-  std::vector<uint64_t> links;  // plans of the modules whose global variables are az_globals.1, az_globals.2 …
+  std::string_view counter_places;  // CounterPlaces, of kernels that count their lanes
+  uint32_t counters = 0;            // that the kernel adds to
+  std::vector<uint64_t> links;      // plans of the modules whose global variables are az_globals.1, az_globals.2 …
 
   // May code with these facts replace code with the others without a visible change to programs and recorded launches?
   bool same_to_callers(const KernelFacts& other) const;
@@ -59,8 +61,8 @@ struct KernelFacts {
   bool same_to_launches(const KernelFacts& other) const;
 };
 
-// Parses `bytes`; `object` and the line table point into them. Returns false with a reason: the bytes may come from a file, so
-// nothing in them is trusted.
+// Parses `bytes`; `object`, the line table and the counters' places point into them. Returns false with a reason: the bytes may
+// come from a file, so nothing in them is trusted.
 bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts, std::string_view* object, std::string* reason);
 
 }  // namespace anyzero

@@ -216,7 +216,7 @@ void run_groups(RunningLaunch& running, uint64_t first, uint64_t last) {
   worker.launch = &running;
   worker.reached.count = worker.reached.next = 0;
   UsualRounding rounding;
-  const SampledRun sampled(running.code);
+  const SampledRun sampled(running.code, worker);
   if (running.limited()) {
     if (int how = running.limit.passed()) raise({.signal = how});
     Watched watched(running.limit);

@@ -10,9 +10,10 @@ namespace anyzero {
 class SampledRun {
  public:
   // Without code, nothing is sampled.
-  explicit SampledRun(const Code* code) {
+  SampledRun(const Code* code, Worker& worker) {
+    worker.counters = ignored_counters;
     if (is_profiled() && code) [[unlikely]]
-      enter(*code);
+      enter(*code, worker);
   }
   ~SampledRun() {
     if (entered_) [[unlikely]]
@@ -22,8 +23,11 @@ class SampledRun {
   SampledRun& operator=(const SampledRun&) = delete;
 
  private:
-  [[gnu::noinline, gnu::cold]] void enter(const Code& code) {
-    enter_sampled_code(code.number_in_profile(), code.text());
+  [[gnu::noinline, gnu::cold]] void enter(const Code& code, Worker& worker) {
+    const uint32_t number = code.number_in_profile();
+    enter_sampled_code(number, code.text());
+    if (code.facts().counters)
+      if (unsigned char* counters = thread_counters(number, code.facts().counters)) worker.counters = counters;
     entered_ = true;
   }
 

@@ -2,25 +2,19 @@
 
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <map>
+#include <memory>
 
 #include "../abi/error.h"
 #include "../system/mutex.h"
+#include "process_counters.h"
 
 namespace anyzero {
 
 namespace {
 
-constexpr Metric::Row kRows[] = {
-    {"Time", "Time between begin and end of the query", ZET_METRIC_TYPE_DURATION, "nanoseconds", &Snapshot::time},
-    {"EngineBusyTime", "Time that the device's engines worked, all together", ZET_METRIC_TYPE_DURATION, "nanoseconds",
-     &Snapshot::busy},
-    {"ProcessorTime", "Time that all threads of the process ran on processors", ZET_METRIC_TYPE_DURATION, "nanoseconds",
-     &Snapshot::processor_time},
-    {"PageFaults", "Page faults of the process", ZET_METRIC_TYPE_EVENT, "events", &Snapshot::page_faults},
-    {"ContextSwitches", "Context switches of the process's threads", ZET_METRIC_TYPE_EVENT, "events", &Snapshot::context_switches},
-};
+constexpr MetricRow kMarker = {"StreamMarker", "The last marker that a command list has put into the stream", ZET_METRIC_TYPE_RAW,
+                               "markers", "stream"};
 
 template <size_t N>
 void set_text(char (&to)[N], const char* text) {
@@ -36,11 +30,25 @@ ze_result_t give(const std::vector<T*>& all, uint32_t* count, Handle* handles) {
   return ZE_RESULT_SUCCESS;
 }
 
+// Those that the system permits; the execution's always.
+const std::vector<MetricSource*>& sources() {
+  static const auto* found = [] {
+    auto* made = new std::vector<MetricSource*>{&execution_source()};
+    for (const CounterTable* table : {&kSystemTable, &kProcessorTable}) {
+      auto counters = std::make_unique<ProcessCounters>(*table);
+      if (counters->available()) made->push_back(counters.release());
+    }
+    return made;
+  }();
+  return *found;
+}
+
 const std::vector<MetricGroup*>& groups_of(Device& device) {
   static auto* all = new Guarded<std::map<const Device*, std::vector<MetricGroup*>>>;  // leaked: devices are never freed
   auto open = all->open();
   std::vector<MetricGroup*>& found = (*open)[&device];
-  if (found.empty()) found.push_back(MetricGroup::make(device));
+  if (found.empty())
+    for (MetricSource* source : sources()) found.push_back(MetricGroup::make(device, *source, static_cast<uint32_t>(found.size())));
   return found;
 }
 
@@ -53,7 +61,7 @@ ze_result_t Metric::get(MetricGroup& group, uint32_t* count, zet_metric_handle_t
 ze_result_t Metric::getProperties(zet_metric_properties_t* properties) {
   set_text(properties->name, row_.name);
   set_text(properties->description, row_.description);
-  set_text(properties->component, row_.value == &Snapshot::time || row_.value == &Snapshot::busy ? "device" : "process");
+  set_text(properties->component, row_.component);
   set_text(properties->resultUnits, row_.units);
   properties->tierNumber = 1;
   properties->metricType = row_.type;
@@ -61,8 +69,16 @@ ze_result_t Metric::getProperties(zet_metric_properties_t* properties) {
   return ZE_RESULT_SUCCESS;
 }
 
-MetricGroup::MetricGroup(Device& device) : device_(device) {
-  for (const Metric::Row& row : kRows) metrics_.push_back(Metric::make(row));
+MetricGroup::MetricGroup(Device& device, MetricSource& source, uint32_t domain)
+    : device_(device), source_(source), domain_(domain) {
+  for (const MetricRow& row : source.rows()) metrics_.push_back(Metric::make(row));
+  metrics_.push_back(Metric::make(kMarker));
+}
+
+Snapshot MetricGroup::snapshot() const {
+  Snapshot taken;
+  source_.take(device_, &taken);
+  return taken;
 }
 
 ze_result_t MetricGroup::get(Device& device, uint32_t* count, zet_metric_group_handle_t* groups) {
@@ -70,10 +86,10 @@ ze_result_t MetricGroup::get(Device& device, uint32_t* count, zet_metric_group_h
 }
 
 ze_result_t MetricGroup::getProperties(zet_metric_group_properties_t* properties) {
-  set_text(properties->name, "Execution");
-  set_text(properties->description, "Time and work of the device, and what the system counts for the process");
-  properties->samplingType = ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED;
-  properties->domain = 0;
+  set_text(properties->name, source_.name());
+  set_text(properties->description, source_.description());
+  properties->samplingType = ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED | ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED;
+  properties->domain = domain_;
   properties->metricCount = static_cast<uint32_t>(metrics_.size());
   return ZE_RESULT_SUCCESS;
 }
@@ -82,18 +98,18 @@ ze_result_t MetricGroup::calculateMetricValues(zet_metric_group_calculation_type
                                                uint32_t* count, zet_typed_value_t* values) {
   if (type != ZET_METRIC_GROUP_CALCULATION_TYPE_METRIC_VALUES)
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "these metrics have no maximum; use METRIC_VALUES");
-  constexpr size_t kReport = 2 * sizeof(Snapshot);
-  if (size == 0 || size % kReport != 0)
-    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%zu bytes of raw data: a report of this group has %zu", size, kReport);
-  const size_t all = size / kReport * std::size(kRows);
+  if (size == 0 || size % sizeof(Report) != 0)
+    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%zu bytes of raw data: a report has %zu", size, sizeof(Report));
+  const size_t all = size / sizeof(Report) * metrics_.size();
   if (all > UINT32_MAX) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "%zu values are more than a count can tell", all);
   if (*count == 0 || *count > all) *count = static_cast<uint32_t>(all);
   for (uint32_t i = 0; values && i < *count; ++i) {
-    Snapshot at[2];
-    std::memcpy(at, data + i / std::size(kRows) * kReport, sizeof at);
-    const auto member = kRows[i % std::size(kRows)].value;
+    Report report;
+    std::memcpy(&report, data + i / metrics_.size() * sizeof report, sizeof report);
+    const size_t metric = i % metrics_.size();
     values[i].type = ZET_VALUE_TYPE_UINT64;
-    values[i].value.ui64 = at[1].*member - at[0].*member;
+    const uint64_t begin = metric == marker() ? 0 : report.begin.values[metric], end = report.end.values[metric];
+    values[i].value.ui64 = end > begin ? end - begin : 0;  // extrapolated counts may go back a little
   }
   return ZE_RESULT_SUCCESS;
 }
@@ -102,7 +118,9 @@ ze_result_t ToolsContext::activateMetricGroups(Context&, Device& device, uint32_
   for (uint32_t i = 0; i < count; ++i) {
     if (&groups[i]->device() != &device)
       return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "phMetricGroups[%u] is a group of another device", i);
-    if (i) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "phMetricGroups[%u] is of the same domain as another one", i);
+    for (uint32_t before = 0; before < i; ++before)
+      if (groups[before]->domain() == groups[i]->domain())
+        return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "phMetricGroups[%u] is of the same domain as another one", i);
   }
   return ZE_RESULT_SUCCESS;
 }

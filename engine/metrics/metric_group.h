@@ -1,4 +1,4 @@
-// A metric group and its metrics. Each device has one group.
+// Metric groups of devices, and their metrics.
 #pragma once
 
 #include <vector>
@@ -6,7 +6,7 @@
 #include "../abi/handle.h"
 #include "../objects/devices/context.h"
 #include "../objects/devices/device.h"
-#include "snapshot.h"
+#include "metric_source.h"
 
 namespace anyzero {
 
@@ -18,18 +18,10 @@ class Metric : public Object<Metric, Kind::Metric> {
   static ze_result_t get(MetricGroup& group, uint32_t* count, zet_metric_handle_t* metrics);
   ze_result_t getProperties(zet_metric_properties_t* properties);
 
-  // Description of a metric, in the order of the calculated values.
-  struct Row {
-    const char* name;
-    const char* description;
-    zet_metric_type_t type;
-    const char* units;
-    uint64_t Snapshot::* value;
-  };
-  explicit Metric(const Row& row) : row_(row) {}
+  explicit Metric(const MetricRow& row) : row_(row) {}
 
  private:
-  const Row& row_;
+  const MetricRow& row_;
 };
 
 // Threading: immutable.
@@ -41,17 +33,45 @@ class MetricGroup : public Object<MetricGroup, Kind::MetricGroup> {
                                     zet_typed_value_t* values);
 
   Device& device() const { return device_; }
+  uint32_t domain() const { return domain_; }
   const std::vector<Metric*>& metrics() const { return metrics_; }
+  // The last metric, behind those of the source.
+  size_t marker() const { return metrics_.size() - 1; }
+  Snapshot snapshot() const;
 
-  explicit MetricGroup(Device& device);
+  MetricGroup(Device& device, MetricSource& source, uint32_t domain);
 
  private:
+  friend class CountingGroup;
+
   Device& device_;
+  MetricSource& source_;
+  const uint32_t domain_;
   std::vector<Metric*> metrics_;
 };
 
+// A group whose counters run as long as this exists.
+class CountingGroup {
+ public:
+  explicit CountingGroup(MetricGroup& group) : group_(group), counting_(group.source_.start()) {}
+  ~CountingGroup() {
+    if (counting_) group_.source_.stop();
+  }
+  CountingGroup(const CountingGroup&) = delete;
+  CountingGroup& operator=(const CountingGroup&) = delete;
+
+  // False if the system refuses to count.
+  bool counting() const { return counting_; }
+  MetricGroup& operator*() const { return group_; }
+  MetricGroup* operator->() const { return &group_; }
+
+ private:
+  MetricGroup& group_;
+  const bool counting_;
+};
+
 struct ToolsContext {
-  // All counters always run, so activation only checks the arguments.
+  // Queries and streams start the counters of their group, so activation only checks the arguments.
   static ze_result_t activateMetricGroups(Context& context, Device& device, uint32_t count, MetricGroup* const* groups);
 };
 

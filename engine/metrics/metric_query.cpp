@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../abi/error.h"
+#include "metric_stream.h"
 
 namespace anyzero {
 
@@ -25,7 +26,12 @@ ze_result_t MetricQueryPool::create(Context& context, Device& device, MetricGrou
   if (desc->type != ZET_METRIC_QUERY_POOL_TYPE_PERFORMANCE)
     return fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "pools of type EXECUTION skip commands, which is not supported");
   if (desc->count == 0) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "a pool of no queries");
-  *handle = handle_of<zet_metric_query_pool_handle_t>(make(context, device, desc->count));
+  MetricQueryPool* pool = make(context, group, desc->count);
+  if (!pool->group_.counting()) {
+    pool->retire();
+    return fail(ZE_RESULT_ERROR_NOT_AVAILABLE, "the system no longer lets the process open the counters of this group");
+  }
+  *handle = handle_of<zet_metric_query_pool_handle_t>(pool);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -47,32 +53,31 @@ ze_result_t MetricQuery::destroy() {
 
 ze_result_t MetricQuery::reset() {
   complete_.store(false, std::memory_order_release);
-  begin_ = end_ = {};
+  report_ = {};
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t MetricQuery::getData(size_t* size, uint8_t* data) {
   if (!complete_.load(std::memory_order_acquire)) return ZE_RESULT_NOT_READY;
-  constexpr size_t kReport = 2 * sizeof(Snapshot);
   if (*size == 0 || !data) {
-    *size = kReport;
+    *size = sizeof report_;
     return ZE_RESULT_SUCCESS;
   }
-  if (*size < kReport) return fail(ZE_RESULT_ERROR_INVALID_SIZE, "room for %zu bytes: a report has %zu", *size, kReport);
-  *size = kReport;
-  std::memcpy(data, &begin_, sizeof begin_);
-  std::memcpy(data + sizeof begin_, &end_, sizeof end_);
+  if (*size < sizeof report_)
+    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "room for %zu bytes: a report has %zu", *size, sizeof report_);
+  *size = sizeof report_;
+  std::memcpy(data, &report_, sizeof report_);
   return ZE_RESULT_SUCCESS;
 }
 
 void MetricQuery::begin() {
   complete_.store(false, std::memory_order_relaxed);
-  begin_ = take_snapshot(pool_->device());
+  report_.begin = pool_->group().snapshot();
 }
 
 void MetricQuery::end() {
-  end_ = take_snapshot(pool_->device());
-  if (begin_.time == 0) begin_ = end_;  // an end without a begin measures nothing
+  report_.end = pool_->group().snapshot();
+  if (report_.begin.values[0] == 0) report_.begin = report_.end;  // an end without a begin measures nothing
   complete_.store(true, std::memory_order_release);
 }
 
@@ -84,6 +89,10 @@ ze_result_t ToolsCommandList::appendMetricQueryEnd(CommandList& list, MetricQuer
                                                    ze_event_handle_t* waits) {
   if (n || waits) return fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the end of a query takes no wait events; pass 0 and NULL");
   return list.appendHostFunction(end_query, handle_of<zet_metric_query_handle_t>(&query), nullptr, signal, 0, nullptr);
+}
+
+ze_result_t ToolsCommandList::appendMetricStreamerMarker(CommandList& list, MetricStreamer& streamer, uint32_t value) {
+  return list.appendHostFunction(MetricStream::mark, streamer.stream().marker(value), nullptr, nullptr, 0, nullptr);
 }
 
 ze_result_t ToolsCommandList::appendMetricMemoryBarrier(CommandList& list) { return list.appendBarrier(nullptr, 0, nullptr); }

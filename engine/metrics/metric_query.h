@@ -9,6 +9,7 @@
 namespace anyzero {
 
 class MetricQuery;
+class MetricStreamer;
 
 // Threading: any thread, one at a time for queries of the same index.
 class MetricQueryPool : public Object<MetricQueryPool, Kind::MetricQueryPool> {
@@ -18,13 +19,13 @@ class MetricQueryPool : public Object<MetricQueryPool, Kind::MetricQueryPool> {
   ze_result_t destroy();
 
   uint32_t count() const { return count_; }
-  Device& device() const { return device_; }
+  MetricGroup& group() const { return *group_; }
 
-  MetricQueryPool(Context& context, Device& device, uint32_t count) : context_(&context), device_(device), count_(count) {}
+  MetricQueryPool(Context& context, MetricGroup& group, uint32_t count) : context_(&context), group_(group), count_(count) {}
 
  private:
   Ref<Context> context_;
-  Device& device_;
+  CountingGroup group_;
   const uint32_t count_;
 };
 
@@ -43,7 +44,7 @@ class MetricQuery : public Object<MetricQuery, Kind::MetricQuery> {
 
  private:
   Ref<MetricQueryPool> pool_;
-  Snapshot begin_, end_;
+  Report report_;
   std::atomic<bool> complete_{false};
 };
 
@@ -52,6 +53,8 @@ struct ToolsCommandList {
   // The specification reserves the wait events: there must be none.
   static ze_result_t appendMetricQueryEnd(CommandList& list, MetricQuery& query, Event* signal, uint32_t n,
                                           ze_event_handle_t* waits);
+  // The engine's thread ends a report at this point of the list; reports that follow have the marker.
+  static ze_result_t appendMetricStreamerMarker(CommandList& list, MetricStreamer& streamer, uint32_t value);
   // Snapshots are written before the list continues.
   static ze_result_t appendMetricMemoryBarrier(CommandList& list);
 };

@@ -1,21 +1,21 @@
-// Values of all counters of a device and of the process at one point in time.
+// Values of all counters of a metric group at one point in time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace anyzero {
 
-class Device;
+inline constexpr size_t kMostMetrics = 8;
 
-// The raw data of a query is two consecutive snapshots: at its begin and at its end.
+// By the index of the metric. The first one is the time in nanoseconds: 0 if no snapshot was taken.
 struct Snapshot {
-  uint64_t time = 0;            // nanoseconds; 0 if no snapshot was taken
-  uint64_t busy = 0;            // busy nanoseconds, summed over the device's engines
-  uint64_t processor_time = 0;  // processor time of all threads of the process, in nanoseconds
-  uint64_t page_faults = 0;
-  uint64_t context_switches = 0;
+  uint64_t values[kMostMetrics] = {};
 };
 
-Snapshot take_snapshot(Device& device);
+// The raw data of queries and streams: counters at the beginning and at the end.
+struct Report {
+  Snapshot begin, end;
+};
 
 }  // namespace anyzero

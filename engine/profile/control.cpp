@@ -15,19 +15,21 @@ namespace {
 
 constexpr uint64_t kMostSamples = 20'000;
 
-// "RATE:CLOCK:FOLDER", as `anyzero profile` writes it.
+// "RATE:CLOCK:LANES:FOLDER", as `anyzero profile` writes it.
 [[gnu::constructor]] void begin_sampling() {
   // Ignored in programs with more privileges than their caller.
   const char* wanted = secure_getenv("ANYZERO_SAMPLES");
   if (!wanted || !*wanted) return;
   unsigned rate = 0;
-  char clock[8] = "";
+  char clock[8] = "", lanes[8] = "";
   int at = 0;
-  if (std::sscanf(wanted, "%u:%7[a-z]:%n", &rate, clock, &at) != 2 || !at || rate < 1 || rate > kMostSamples) return;
+  if (std::sscanf(wanted, "%u:%7[a-z]:%7[a-z]:%n", &rate, clock, lanes, &at) != 3 || !at || rate < 1 || rate > kMostSamples) return;
   char path[PATH_MAX];
   const int size = std::snprintf(path, sizeof path, "%s/%d.azprofile", wanted + at, getpid());
   if (size > 0 && static_cast<size_t>(size) < sizeof path)
-    start_profile(path, rate, std::string_view(clock) == "timer" ? SampleClock::Timer : SampleClock::Any);
+    start_profile(path, {.rate = rate,
+                         .clock = std::string_view(clock) == "timer" ? SampleClock::Timer : SampleClock::Any,
+                         .lanes = std::string_view(lanes) == "lanes"});
 }
 
 }  // namespace
@@ -35,9 +37,11 @@ constexpr uint64_t kMostSamples = 20'000;
 extern "C" {
 
 // Starts a profile into a new file. Returns 0 or errno.
-ZE_APIEXPORT int zexProfileStart(const char* path, uint64_t rate, int only_timer) {
+ZE_APIEXPORT int zexProfileStart(const char* path, uint64_t rate, int only_timer, int lanes) {
   if (!path || rate < 1 || rate > kMostSamples) return EINVAL;
-  return start_profile(path, rate, only_timer ? SampleClock::Timer : SampleClock::Any) ? 0 : errno;
+  const ProfileOptions options{
+      .rate = rate, .clock = only_timer ? SampleClock::Timer : SampleClock::Any, .lanes = static_cast<bool>(lanes)};
+  return start_profile(path, options) ? 0 : errno;
 }
 
 ZE_APIEXPORT void zexProfileStop() { stop_profile(); }

@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
+#include "../layouts/gen/kernel.h"
 #include "../layouts/gen/profile.h"
 #include "../system/mutex.h"
 #include "../system/new_file.h"
@@ -19,6 +21,8 @@
 
 namespace anyzero {
 
+alignas(64) unsigned char ignored_counters[kMostCounters * kCounterBytes];
+
 namespace {
 
 constexpr uint64_t kThreads = 256;
@@ -26,7 +30,9 @@ constexpr uint64_t kSamples = 1 << 17;  // 1 MiB per thread, two minutes at the 
 constexpr uint64_t kCodeBytes = 64 << 20;
 constexpr uint64_t kThreadsAt = kProfileHeadRoom;
 constexpr uint64_t kCodesAt = kThreadsAt + kThreads * sizeof(ProfileThread);
-constexpr uint64_t kSamplesAt = kCodesAt + kCodeBytes;
+constexpr uint64_t kCountsAt = kCodesAt + kCodeBytes;
+constexpr uint64_t kCountBytes = 256 << 20;
+constexpr uint64_t kSamplesAt = kCountsAt + kCountBytes;
 constexpr uint64_t kBytes = kSamplesAt + kThreads * kSamples * sizeof(uint64_t);
 
 // The signal handler may read it at any time, so the shared members are atomic. Never freed: a late signal may still arrive.
@@ -39,6 +45,7 @@ struct SampledThread {
   std::atomic<uintptr_t> text{0};
   std::atomic<uint64_t> text_bytes{0};
   ThreadClock clock;
+  std::vector<unsigned char*> counters;  // by the number of a code; the handler does not use them
 };
 
 thread_local constinit SampledThread* own __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -48,8 +55,7 @@ struct Profile {
   uint32_t started = 0;
   uint32_t codes = 0;
   unsigned char* bytes = nullptr;
-  uint64_t rate = 0;
-  SampleClock clock = SampleClock::Any;
+  ProfileOptions options{};
   SampledThread* threads = nullptr;
 
   ProfileHead& head() const { return *reinterpret_cast<ProfileHead*>(bytes); }
@@ -60,6 +66,7 @@ Profile& profile() {
     // A child inherits neither its parent's clocks nor its file.
     at_fork_child([] {
       profile_number.store(0);
+      lanes_are_counted.store(false);
       own = nullptr;
     });
     return new Profile;
@@ -95,8 +102,8 @@ bool join_profile() {
   added.profile = number;
   own = &added;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  const bool perf = p.clock == SampleClock::Any && added.clock.start_perf(p.rate);
-  if (!perf && !added.clock.start_timer(p.rate)) {
+  const bool perf = p.options.clock == SampleClock::Any && added.clock.start_perf(p.options.rate);
+  if (!perf && !added.clock.start_timer(p.options.rate)) {
     own = nullptr;
     return false;
   }
@@ -112,16 +119,19 @@ uint32_t add_sampled_code(uint32_t number, const SampledCode& code) {
   std::lock_guard lock(p.mutex);
   if (number != profile_number.load()) return 0;
   ProfileHead& head = p.head();
-  const uint64_t bytes = (sizeof(ProfileCode) + code.name.size() + code.lines.size() + code.text.size() + 7) / 8 * 8;
+  const std::string_view parts[] = {code.name, code.lines, code.counter_places, code.text};
+  uint64_t bytes = sizeof(ProfileCode);
+  for (std::string_view part : parts) bytes += part.size();
+  bytes = (bytes + 7) / 8 * 8;
   if (bytes > kCodeBytes - head.code_bytes || code.text.size() >= kProfileCalled) {
     ++head.lost_codes;
     return 0;
   }
-  const ProfileCode facts{code.name.size(), code.lines.size(), code.text.size(), code.lanes};
+  const ProfileCode facts{code.name.size(), code.lines.size(), code.counter_places.size(), code.text.size(), code.lanes};
   unsigned char* at = p.bytes + kCodesAt + head.code_bytes;
   std::memcpy(at, &facts, sizeof facts);
   at += sizeof facts;
-  for (std::string_view part : {code.name, code.lines, code.text}) {
+  for (std::string_view part : parts) {
     std::memcpy(at, part.data(), part.size());
     at += part.size();
   }
@@ -145,7 +155,27 @@ void leave_sampled_code() {
   if (own) own->code.store(0, std::memory_order_relaxed);
 }
 
-bool start_profile(const char* path, uint64_t rate, SampleClock clock) {
+unsigned char* thread_counters(uint32_t number, uint32_t counters) {
+  if (!own || !number || own->profile != profile_number.load(std::memory_order_relaxed)) return nullptr;
+  if (number < own->counters.size() && own->counters[number]) return own->counters[number];
+  Profile& p = profile();
+  std::lock_guard lock(p.mutex);
+  if (own->profile != profile_number.load()) return nullptr;
+  ProfileHead& head = p.head();
+  const uint64_t bytes = sizeof(ProfileCounts) + uint64_t{counters} * kCounterBytes;
+  if (bytes > kCountBytes - head.count_bytes) {
+    ++head.lost_counts;
+    return nullptr;
+  }
+  unsigned char* at = p.bytes + kCountsAt + head.count_bytes;
+  const ProfileCounts counted{number, counters};
+  std::memcpy(at, &counted, sizeof counted);
+  std::atomic_ref(head.count_bytes).store(head.count_bytes + bytes, std::memory_order_release);
+  if (own->counters.size() <= number) own->counters.resize(number + 1);
+  return own->counters[number] = at + sizeof counted;
+}
+
+bool start_profile(const char* path, const ProfileOptions& options) {
   Profile& p = profile();
   std::lock_guard lock(p.mutex);
   if (is_profiled()) {
@@ -162,16 +192,17 @@ bool start_profile(const char* path, uint64_t rate, SampleClock clock) {
   if (p.bytes) madvise(p.bytes, kBytes, MADV_REMOVE);
   p.bytes = mapped;
   p.threads = new SampledThread[kThreads]();
-  p.rate = rate;
-  p.clock = clock;
+  p.options = options;
   p.codes = 0;
   ProfileHead& head = p.head();
   head.process = static_cast<uint64_t>(getpid());
-  head.rate = rate;
+  head.rate = options.rate;
   head.sample_capacity = kSamples;
   head.thread_capacity = kThreads;
   head.code_capacity = kCodeBytes;
+  head.count_capacity = kCountBytes;
   std::memcpy(head.magic, kProfileMagic.data(), sizeof head.magic);
+  lanes_are_counted.store(options.lanes, std::memory_order_relaxed);
   profile_number.store(++p.started, std::memory_order_release);
   return true;
 }
@@ -180,6 +211,7 @@ void stop_profile() {
   Profile& p = profile();
   std::lock_guard lock(p.mutex);
   if (!profile_number.exchange(0)) return;
+  lanes_are_counted.store(false, std::memory_order_relaxed);
   for (uint64_t i = 0; i < p.head().threads; ++i) p.threads[i].clock.stop();
 }
 

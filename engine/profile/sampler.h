@@ -17,7 +17,7 @@ inline bool is_profiled() { return profile_number.load(std::memory_order_relaxed
 
 // Kernel code as stored in a profile.
 struct SampledCode {
-  std::string_view name, lines;
+  std::string_view name, lines, counter_places;
   std::string_view text;  // the machine code at its run-time address
   uint32_t lanes;
 };
@@ -29,9 +29,25 @@ uint32_t add_sampled_code(uint32_t profile, const SampledCode& code);
 void enter_sampled_code(uint32_t number, std::string_view text);
 void leave_sampled_code();
 
+// The counters of the calling thread for a code of the current profile, in the profile's file; nullptr if there is no room. The
+// code has been entered.
+unsigned char* thread_counters(uint32_t number, uint32_t counters);
+// What kernels add to whose counts nobody reads: modules that were built during a profile may run after it.
+extern unsigned char ignored_counters[];
+
+// True if kernels that are built now are to count their lanes.
+inline constinit std::atomic<bool> lanes_are_counted{false};
+// The build flag for that; empty otherwise.
+inline std::string_view profile_flags() { return lanes_are_counted.load(std::memory_order_relaxed) ? " -anyzero-count-lanes" : ""; }
+
 enum class SampleClock { Any, Timer };
-// Starts a profile of this process into a new file, with `rate` samples per second of processor time. False with errno set.
-bool start_profile(const char* path, uint64_t rate, SampleClock clock);
+struct ProfileOptions {
+  uint64_t rate;  // samples per second of processor time
+  SampleClock clock = SampleClock::Any;
+  bool lanes = false;  // kernels that are built meanwhile count their active lanes
+};
+// Starts a profile of this process into a new file. False with errno set.
+bool start_profile(const char* path, const ProfileOptions& options);
 void stop_profile();
 
 }  // namespace anyzero

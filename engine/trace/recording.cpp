@@ -148,7 +148,7 @@ void Recorder::record_line(uint64_t line) {
   line_ = line;
   line_said_ = written_;
   TraceRecord& record = next();
-  record = {};
+  clear(record);
   record.start = record.end = ticks();
   record.kind = static_cast<uint32_t>(TraceKind::Line);
   record.what = static_cast<uint32_t>(line >> (kFunctionBits + kLineBits));

@@ -483,9 +483,10 @@ class Config:
         names_path=True,
         default=None,
         shown="none",
-        accepts="`RATE:CLOCK:FOLDER`",
-        meaning="Samples of kernels for each second that a thread works, the clock (`any`, `timer`), and a folder that "
-        "receives those of each process; `anyzero profile` sets it.",
+        accepts="`RATE:CLOCK:LANES:FOLDER`",
+        meaning="Samples of kernels for each second that a thread works, the clock (`any`, `timer`), whether kernels "
+        "count their active lanes (`lanes`, `none`), and a folder that receives those of each process; "
+        "`anyzero profile` sets it.",
     )
     target: str | None = _variable(
         "ANYZERO_TARGET",

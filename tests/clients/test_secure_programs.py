@@ -74,7 +74,7 @@ def hostile(place: Path) -> dict[str, str]:
         "ANYZERO_CHECK_REPORT": str(place / "marks"),
         "ANYZERO_DESCRIPTION": "/dev/zero",
         "ANYZERO_DUMP": str(place / "marks"),
-        "ANYZERO_SAMPLES": f"100:any:{place / 'marks'}",
+        "ANYZERO_SAMPLES": f"100:any:none:{place / 'marks'}",
         "ANYZERO_TRACE": str(place / "marks"),
         "ANYZERO_LOADER": str(place / "bin" / "python"),
         "ANYZERO_PYTHON": str(place / "bin" / "python"),

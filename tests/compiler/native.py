@@ -46,6 +46,8 @@ class Loaded:
         """`engine` holds C functions that the kernel finds in the engine otherwise."""
         self.kernel = kernel
         self.kept = globals_, engine
+        self.counters = np.zeros((1 + max((each.counter for each in kernel.counters), default=0), 2), np.uint64)
+        """Executions and active lanes, by the number of a counter."""
         offered = {"az_fault": _fault, **(engine or {})}
         symbols = {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in offered.items()}
         if globals_ is not None:
@@ -97,7 +99,8 @@ class Loaded:
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
         local, scratch = _aligned(local_bytes), _aligned(scratch_bytes)
-        worker = _words(Worker(local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0).pack())
+        place = self.counters.ctypes.data
+        worker = _words(Worker(local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0, place).pack())
         total = counts[0] * counts[1] * counts[2]
         self.entry(block.ctypes.data, grid.ctypes.data, 0, total, worker.ctypes.data)
         assert (local[local_bytes:] == 0xA5).all(), "local memory was overrun"

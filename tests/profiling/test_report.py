@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import struct
 from collections import Counter
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 from anyzero.compiler.line_table import LineTable, Place
 from anyzero.driver.modules.lines import encode
 from anyzero.layouts import profile as layout
+from anyzero.layouts.container import CounterKind, CounterPlace
+from anyzero.mapped_files import DamagedFileError
 from anyzero.profiling import report
-from anyzero.profiling.samples import Code, DamagedProfileError, Samples, read
+from anyzero.profiling.samples import Code, LaneCount, Samples, read
 
 LOAD, ADD, GATHER = (bytes.fromhex(text) for text in ("c5 fc 28 06", "c5 fc 58 c1", "c4 e2 6d 92 04 8e"))
 LINES = LineTable(
@@ -57,6 +60,42 @@ def test_what_limits_a_kernel(code: bytes, counts: dict[int, int], limit: str) -
     assert report.kernels(samples(code, counts))[0].limit == limit
 
 
+def counted(active: int) -> list[Samples]:
+    """Eight lanes, of which so many are active at line 9, where the samples fall; all are at line 7."""
+    profile = samples(ADD * 8, {16: 90, 0: 10})
+    profile[0].codes[0].counts = [
+        LaneCount(CounterKind.BLOCK, LINES.places[:1], 100, 800),
+        LaneCount(CounterKind.BLOCK, LINES.places[1:], 1000, 1000 * active),
+        LaneCount(CounterKind.GATHER, LINES.places[1:], 500, 500 * active),
+    ]
+    return profile
+
+
+def test_active_lanes_of_lines() -> None:
+    cost = report.kernels(counted(2))[0]
+    assert [(line.line, line.active) for line in cost.lines] == [(9, 0.25), (7, 1.0)]
+    assert cost.lines[0].executed == {"block": 1000, "gather": 500}
+    assert (cost.active, cost.limit) == (pytest.approx(0.9 * 0.25 + 0.1), "divergence")
+    assert "x = t[i]  [25% of lanes active, 500 gathers executed]" in "\n".join(report.tables(counted(2)))
+    assert report.kernels(counted(7))[0].limit == "not known"
+
+
+def test_lines_that_no_sample_fell_on_show_their_lanes() -> None:
+    profile = counted(4)
+    profile[0].codes[0].samples = Counter({16: 90})
+    assert [(line.line, line.samples, line.active) for line in report.kernels(profile)[0].lines] == [
+        (9, 90, 0.5),
+        (7, 0, 1.0),
+    ]
+
+
+def test_a_sample_behind_a_slow_instruction_belongs_to_that() -> None:
+    """As the increment of a loop behind a division: the processor reports the one or the other."""
+    division = bytes.fromhex("c5 fc 5e c1")
+    cost = report.kernels(samples(ADD * 3 + division + ADD * 4, {12: 20, 16: 70, 20: 10}))[0]
+    assert [(line.line, line.samples) for line in cost.lines] == [(7, 90), (9, 10)]
+
+
 def test_calls_limit_a_kernel_that_does_little_else() -> None:
     assert report.kernels(samples(ADD * 4, {0: 40}, called=60))[0].limit == "calls"
 
@@ -80,16 +119,22 @@ def test_one_kernel_only_and_json() -> None:
 def whole() -> bytearray:
     """A profile with one code, one thread, and a ring that has wrapped around."""
     lines, code = encode(LINES), ADD * 8
-    packed = layout.ProfileCode(4, len(lines), len(code), 8).pack() + b"work" + lines + code
+    counters = b"".join(CounterPlace(*each).pack() for each in ((0, CounterKind.BLOCK, 1), (1, CounterKind.GATHER, 2)))
+    packed = layout.ProfileCode(4, len(lines), len(counters), len(code), 8).pack() + b"work" + lines + counters + code
     packed += bytes(-len(packed) % 8)
-    capacity, room = 4, 4096
-    head = layout.ProfileHead(layout.PROFILE_MAGIC, 3, 1000, 1, capacity, 1, 1, room, len(packed), 0)
-    data = bytearray(layout.PROFILE_HEAD_ROOM + layout.PROFILE_THREAD_BYTES + room + capacity * 8)
+    # Two threads have counted.
+    counts = (layout.ProfileCounts(1, 2).pack() + struct.pack("<4Q", 10, 40, 3, 6)) * 2
+    capacity, room, most = 4, 4096, 256
+    sizes = room, len(packed), 0, most, len(counts), 0
+    head = layout.ProfileHead(layout.PROFILE_MAGIC, 3, 1000, 1, capacity, 1, 1, *sizes)
+    data = bytearray(layout.PROFILE_HEAD_ROOM + layout.PROFILE_THREAD_BYTES + room + most + capacity * 8)
     data[: layout.PROFILE_HEAD_BYTES] = head.pack()
     at = layout.PROFILE_HEAD_ROOM
     data[at : at + layout.PROFILE_THREAD_BYTES] = layout.ProfileThread(9, 6, 100, 900, b"t", b"").pack()
     at += layout.PROFILE_THREAD_BYTES
     data[at : at + len(packed)] = packed
+    data[at + room : at + room + len(counts)] = counts
+    at += most
     for index, sample in enumerate((1 << 32 | 4, 1 << 32 | layout.PROFILE_CALLED, 0, 7 << 32 | 4)):
         data[at + room + index * 8 : at + room + index * 8 + 8] = sample.to_bytes(8, "little")
     return data
@@ -100,12 +145,16 @@ def test_a_profile_is_read(tmp_path: Path) -> None:
     found = read(tmp_path / "p")
     assert (found.process, found.clock, found.outside, found.lost, found.busy_ns) == (3, "perf", 2, 2, 800)
     assert (found.codes[0].kernel, found.codes[0].samples, found.codes[0].called) == ("work", {4: 1}, 1)
+    block, gather = found.codes[0].counts
+    assert (block.kind, block.places, block.executions, block.lanes) == (CounterKind.BLOCK, LINES.places[:1], 20, 80)
+    assert (gather.kind, gather.places) == (CounterKind.GATHER, LINES.places[1:])
+    assert (gather.executions, gather.lanes) == (6, 12)
 
 
 @pytest.mark.parametrize("data", [b"", layout.PROFILE_MAGIC, b"{}" * 9000, bytes(whole())[:-1]])
 def test_what_is_no_profile_is_refused(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(data)
-    with pytest.raises(DamagedProfileError):
+    with pytest.raises(DamagedFileError):
         read(tmp_path / "p")
 
 
@@ -115,5 +164,5 @@ def test_a_damaged_profile_is_read_or_refused(at: int, value: int, tmp_path_fact
     data[at] = value
     path = tmp_path_factory.getbasetemp() / "damaged.azprofile"
     path.write_bytes(data)
-    with contextlib.suppress(DamagedProfileError):
+    with contextlib.suppress(DamagedFileError):
         assert isinstance(read(path), Samples)

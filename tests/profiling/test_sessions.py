@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
+from anyzero.layouts.container import CounterKind
 from tests.patience import PATIENCE
 
 ITEMS = 1 << 16
@@ -54,6 +55,35 @@ def test_the_expensive_line_is_found(timer: bool) -> None:
         assert profiled.samples.clock == "timer"
 
 
+def test_lanes_are_counted_by_line() -> None:
+    """Of kernels that are built in the block, while it runs: not afterwards, and not of others."""
+
+    @az.kernel
+    def some(values: az.ptr[az.i32]):  # type: ignore[no-untyped-def]
+        i = az.global_id(0)
+        if i % 4 == 0:
+            values[i] += 1  # a quarter
+        values[i] += 1  # all
+
+    with az.device().context() as context:
+        values = context.zeros(ITEMS, np.int32)
+        with az.profile(lanes=True, rate=20_000) as profiled:
+            for _ in range(3):
+                some[ITEMS](values)
+            assert values.copy_to().sum() == 3 * (ITEMS + ITEMS // 4)
+        some[ITEMS](values)
+        assert values.copy_to().sum() == 4 * (ITEMS + ITEMS // 4)
+        values.close()
+    codes = [code for code in profiled.samples.codes if code.kernel == "some"]
+    items = {}
+    for count in (count for code in codes for count in code.counts if count.kind is CounterKind.BLOCK):
+        for place in count.places:
+            if place is not None:
+                text = Path(__file__).read_text().splitlines()[place.line - 1].partition("# ")[2]
+                items[text] = items.get(text, 0) + count.lanes
+    assert (items["a quarter"], items["all"]) == (3 * ITEMS // 4, 3 * ITEMS)
+
+
 def test_nothing_is_sampled_before_and_after() -> None:
     with az.profile() as profiled:
         pass
@@ -86,9 +116,9 @@ def test_one_profile_at_a_time() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("from tests.profiling.test_sessions import work; work(); raise SystemExit(5)")
-    command = [sys.executable, "-m", "anyzero.tools", "profile", "--json", "--no-roofline", "--kernel", "turn", "--"]
+    command = [sys.executable, "-m", "anyzero.tools", "profile", "--json", "--no-roofline", "--kernel", "turn"]
     done = subprocess.run(
-        [*command, sys.executable, str(tmp_path / "program.py")],
+        [*command, "--lanes", "--", sys.executable, str(tmp_path / "program.py")],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -97,3 +127,4 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 5, done.stderr
     (kernel,) = json.loads(done.stdout)["kernels"]
     assert (kernel["name"], kernel["lines"][0]["line"]) == ("turn", LINE)
+    assert kernel["lines"][0]["active"] == 1.0

@@ -77,11 +77,13 @@ FOLDERS: dict[str, set[str]] = {
     "abi/gen": {"abi", "metrics", "objects", "sysman", "trace", "validation"},
     # What check mode looks at before and after calls
     "validation": {"abi", "abi/gen", "check", "exec", "objects", "system"},
-    "metrics": {"abi", "exec", "objects", "system"},
+    "metrics": {"abi", "abi/gen", "exec", "objects", "system"},
     "sysman": {"abi", "abi/gen", "objects", "system"},
     "npu": {"abi", "abi/gen", "exec", "layouts/gen", "objects", "planning", "system", "trace"},
     # One part, in a folder for each group of nouns: the specification's objects hold one another.
-    "objects": {"abi", "abi/gen", "backends", "check", "exec", "layouts", "layouts/gen", "planning", "system"},
+    "objects": {
+        *("abi", "abi/gen", "backends", "check", "exec", "layouts", "layouts/gen", "planning", "profile", "system")
+    },
     # The planner's bridge to Python
     "planning": {"abi/gen", "layouts", "layouts/gen", "system", "trace"},
     "backends/cpu": {"backends", "exec", "system"},

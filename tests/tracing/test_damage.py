@@ -17,7 +17,8 @@ from anyzero.layouts.trace import (
     TraceHead,
     TraceThread,
 )
-from anyzero.tracing.recording import DamagedRecordingError, Recording, read
+from anyzero.mapped_files import DamagedFileError
+from anyzero.tracing.recording import Recording, read
 
 RECORDS, THREADS, TEXTS = 4, 2, 64
 
@@ -38,7 +39,7 @@ def attempt(folder: Path, data: bytes) -> Recording | None:
     path.write_bytes(data)
     try:
         return read(path)
-    except DamagedRecordingError:
+    except DamagedFileError:
         return None
 
 

@@ -61,6 +61,22 @@ def test_calls_of_the_fast_path_have_a_line(ctx: Any) -> None:
     assert set(found) <= {asked, 0}
 
 
+def test_functions_that_are_made_anew_have_their_own_lines(ctx: Any) -> None:
+    """A code object may get the address of an older one, with the same call at the same place."""
+    event = ctx.event()
+    with az.trace() as recorded:
+        for number in range(300):
+            scope: dict[str, Any] = {}
+            exec(compile("\n" * number + "def ask(event): return event.done", "made.py", "exec"), scope)
+            for _ in range(number % 3):
+                scope["ask"](event)
+    asked = [number + 1 for number in range(300) for _ in range(number % 3)]
+    found = [call.line for call in of(recorded, "zeEventQueryStatus")]
+    assert len(found) == len(asked)
+    assert [line for line in zip(found, asked, strict=True) if line[0] not in (0, line[1])] == []
+    assert any(found[20:])
+
+
 def test_each_thread_has_its_own_line(ctx: Any) -> None:
     places: dict[int, tuple[int, str]] = {}
 

@@ -2,6 +2,7 @@
 #include "entry.h"
 #include "../../metrics/metric_group.h"
 #include "../../metrics/metric_query.h"
+#include "../../metrics/metric_stream.h"
 #include "../../objects/commands/command_list.h"
 #include "../../objects/devices/context.h"
 #include "../../objects/devices/device.h"
@@ -11,8 +12,14 @@
 namespace anyzero {
 extern "C" {
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t, zet_metric_streamer_handle_t, uint32_t) {
-  return unsupported("zetCommandListAppendMetricStreamerMarker");
+ZE_APIEXPORT ze_result_t ZE_APICALL zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) try {
+  Using<CommandList, 0> command_list(hCommandList);
+  if (!command_list) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zetCommandListAppendMetricStreamerMarker", "hCommandList", hCommandList);
+  auto* metric_streamer = checked<MetricStreamer>(hMetricStreamer);
+  if (!metric_streamer) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zetCommandListAppendMetricStreamerMarker", "hMetricStreamer", hMetricStreamer);
+  return ToolsCommandList::appendMetricStreamerMarker(*command_list, *metric_streamer, value);
+} catch (...) {
+  return caught("zetCommandListAppendMetricStreamerMarker");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) try {
@@ -316,16 +323,37 @@ ZE_APIEXPORT ze_result_t ZE_APICALL zetMetricQueryPoolDestroy(zet_metric_query_p
   return caught("zetMetricQueryPoolDestroy");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zetMetricStreamerOpen(zet_context_handle_t, zet_device_handle_t, zet_metric_group_handle_t, zet_metric_streamer_desc_t*, ze_event_handle_t, zet_metric_streamer_handle_t*) {
-  return unsupported("zetMetricStreamerOpen");
+ZE_APIEXPORT ze_result_t ZE_APICALL zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) try {
+  auto* context = checked<Context>(hContext);
+  if (!context) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zetMetricStreamerOpen", "hContext", hContext);
+  auto* device = checked<Device>(hDevice);
+  if (!device) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zetMetricStreamerOpen", "hDevice", hDevice);
+  auto* metric_group = checked<MetricGroup>(hMetricGroup);
+  if (!metric_group) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zetMetricStreamerOpen", "hMetricGroup", hMetricGroup);
+  auto* notification_event = checked<Event>(hNotificationEvent);
+  if (hNotificationEvent && !notification_event) return bad_handle(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT, "zetMetricStreamerOpen", "hNotificationEvent", hNotificationEvent);
+  if (!desc) return null_pointer("zetMetricStreamerOpen", "desc");
+  if (!phMetricStreamer) return null_pointer("zetMetricStreamerOpen", "phMetricStreamer");
+  return MetricStreamer::open(*context, *device, *metric_group, desc, notification_event, phMetricStreamer);
+} catch (...) {
+  return caught("zetMetricStreamerOpen");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zetMetricStreamerClose(zet_metric_streamer_handle_t) {
-  return unsupported("zetMetricStreamerClose");
+ZE_APIEXPORT ze_result_t ZE_APICALL zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) try {
+  auto* metric_streamer = checked<MetricStreamer>(hMetricStreamer);
+  if (!metric_streamer) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zetMetricStreamerClose", "hMetricStreamer", hMetricStreamer);
+  return metric_streamer->close();
+} catch (...) {
+  return caught("zetMetricStreamerClose");
 }
 
-ZE_APIEXPORT ze_result_t ZE_APICALL zetMetricStreamerReadData(zet_metric_streamer_handle_t, uint32_t, size_t*, uint8_t*) {
-  return unsupported("zetMetricStreamerReadData");
+ZE_APIEXPORT ze_result_t ZE_APICALL zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) try {
+  auto* metric_streamer = checked<MetricStreamer>(hMetricStreamer);
+  if (!metric_streamer) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zetMetricStreamerReadData", "hMetricStreamer", hMetricStreamer);
+  if (!pRawDataSize) return null_pointer("zetMetricStreamerReadData", "pRawDataSize");
+  return metric_streamer->readData(maxReportCount, pRawDataSize, pRawData);
+} catch (...) {
+  return caught("zetMetricStreamerReadData");
 }
 
 ZE_APIEXPORT ze_result_t ZE_APICALL zetMetricTracerCreateExp(zet_context_handle_t, zet_device_handle_t, uint32_t, zet_metric_group_handle_t*, zet_metric_tracer_exp_desc_t*, ze_event_handle_t, zet_metric_tracer_exp_handle_t*) {

@@ -56,7 +56,7 @@ struct ContainerHead {
   uint32_t attributes_bytes;  // length of the source attributes
   uint32_t lines_bytes;  // size of the line table
   uint32_t object_bytes;  // length of the relocatable object
-  uint32_t reserved;  // zero
+  uint32_t counters_bytes;  // size of the counters' places
 };
 static_assert(sizeof(ContainerHead) == 144);
 static_assert(offsetof(ContainerHead, magic) == 0);
@@ -83,6 +83,6 @@ static_assert(offsetof(ContainerHead, entry_bytes) == 124);
 static_assert(offsetof(ContainerHead, attributes_bytes) == 128);
 static_assert(offsetof(ContainerHead, lines_bytes) == 132);
 static_assert(offsetof(ContainerHead, object_bytes) == 136);
-static_assert(offsetof(ContainerHead, reserved) == 140);
+static_assert(offsetof(ContainerHead, counters_bytes) == 140);
 
 }  // namespace anyzero

@@ -9,6 +9,10 @@ namespace anyzero {
 
 // a failed assertion stores here, plus 4 for each work-item before its own, where no program has memory
 inline constexpr uint64_t kAssertionAddress = 18446644361748807680u;
+// counters of a kernel, for profiles; what comes beyond is not counted
+inline constexpr uint32_t kMostCounters = 32768;
+// of a counter: executions by a vector, and the sum of the lanes that were active then, each with 64 bits
+inline constexpr uint32_t kCounterBytes = 16;
 // words of arguments that have Bounds behind the Grid of a checked kernel
 inline constexpr uint32_t kCheckedWords = 128;
 
@@ -163,13 +167,15 @@ struct Worker {
   uint64_t local_bytes;  // size of `local`
   uint64_t scratch_bytes;  // size of `scratch`
   void* launch;  // the engine's own; compiled code only passes the worker on
+  unsigned char* counters;  // of kernels that count their lanes: room for MOST_COUNTERS, or for as many as the code has
 };
-static_assert(sizeof(Worker) == 40);
+static_assert(sizeof(Worker) == 48);
 static_assert(offsetof(Worker, local) == 0);
 static_assert(offsetof(Worker, scratch) == 8);
 static_assert(offsetof(Worker, local_bytes) == 16);
 static_assert(offsetof(Worker, scratch_bytes) == 24);
 static_assert(offsetof(Worker, launch) == 32);
+static_assert(offsetof(Worker, counters) == 40);
 
 // Memory that a checked kernel may touch through a pointer. Behind the Grid lies one for each 8 bytes of arguments, up to
 // CHECKED_WORDS.

@@ -6,6 +6,7 @@
 #include "../../abi/properties.h"
 #include "../../check/build_flags.h"
 #include "../../planning/request.h"
+#include "../../profile/sampler.h"
 #include "../devices/driver.h"
 #include "module_build_log.h"
 #include "second_stage.h"
@@ -44,7 +45,9 @@ ze_result_t add_input(std::vector<Input>* inputs, const uint8_t* bytes, size_t s
     if (!constants->pConstantValues[i])
       return fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "the value of specialization constant %u is null",
                   constants->pConstantIds[i]);
-  inputs->push_back({{reinterpret_cast<const char*>(bytes), size}, (flags ? flags : "") + check_flags(), constants});
+  inputs->push_back({{reinterpret_cast<const char*>(bytes), size},
+                     (flags ? flags : "") + check_flags() + std::string(profile_flags()),
+                     constants});
   return ZE_RESULT_SUCCESS;
 }
 

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Literal
 
 from anyzero.compiler.line_table import NO_LINES, LineTable
+from anyzero.layouts.container import CounterPlace
 from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["Argument", "ArgumentKind", "CompiledKernel", "Globals", "Options"]
@@ -47,6 +48,8 @@ class Options:
     """The same for reads of memory that was never written."""
     check_sync: bool = False
     """Does the kernel tell the engine which work-items reach barriers and collective operations?"""
+    count_lanes: bool = False
+    """Does the kernel count its active lanes and its accesses, for profiles?"""
     cache_bytes: int | None = None
     """The assumed size of the caches; None for the host's."""
     quick: bool = False
@@ -134,6 +137,8 @@ class CompiledKernel:
     log: str = ""
     lines: LineTable = NO_LINES
     """Empty where the module has no source lines."""
+    counters: tuple[CounterPlace, ...] = ()
+    """Places of the counters that it adds to; empty for kernels that count nothing."""
     provisional: bool = field(default=False, compare=False)
     """Is it the first stage, whose code a better one with the same arguments and lanes replaces? Not kept with compiled
     code.

@@ -58,6 +58,7 @@ Written by transformations that come after the translation:
     check(begin, size) Check: the access that follows is reported, and not done, if it is out of these bounds
     note(pointer, [bytes as i64 | stored components…]) Note: tells the engine of the access that follows
     meet             Meet: tells the engine which lanes reach the operation that follows
+    count            words: counts the lanes that run the block, for the source lines of these words
 """
 
 from __future__ import annotations

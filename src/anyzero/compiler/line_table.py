@@ -50,9 +50,9 @@ def stack(places: Sequence[Place], number: int) -> list[Place]:
     return found
 
 
-def compact(rows: Sequence[tuple[int, int]], places: Sequence[Place]) -> LineTable:
-    """Drops places without code, and rows that repeat the previous one."""
-    used: set[int] = set()
+def compact(rows: Sequence[tuple[int, int]], places: Sequence[Place], whole: bool = False) -> LineTable:
+    """Drops places without code, unless the `whole` table is wanted, and rows that repeat the previous one."""
+    used = set(range(1, len(places) + 1)) if whole else set()
     for number in {place for _, place in rows}:
         while number != NOWHERE and number not in used:
             used.add(number)

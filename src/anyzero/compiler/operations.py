@@ -125,6 +125,7 @@ _ROWS = (
     _op("check",            2,    "operands", "once",  1,    "",       "",       0, "effect traps"),
     _op("note",             None, "operands", "each",  1,    "",       "",       1, "effect"),
     _op("meet",             0,    "always",   "each",  1,    "",       "",       0, "effect"),
+    _op("count",            0,    "always",   "each",  1,    "",       "",       0, "effect"),
     _op("atomic",           None, "never",    "each",  1,    "memory", "memory", 1, "effect orders long"),
     _op("fence",            0,    "always",   "once",  1,    "",       "",       0, "effect orders"),
     # Groups

@@ -2,10 +2,10 @@
 """One compiled kernel.
 
 ContainerHead; `n_args` times ContainerArgument; the names of the arguments; `n_links` times u64; name, entry,
-attributes; the line table; the relocatable object. A text is followed by a zero byte that its length does not
-count; the object is not. The line table has no bytes where the module has no source lines. Else it is
-LineTableHead; `rows` times LineRow; `places` times LinePlace; `text_bytes` of texts, each with a zero byte behind
-it, the first of them empty.
+attributes; the line table; a CounterPlace for each place of each counter; the relocatable object. A text is
+followed by a zero byte that its length does not count; the object is not. The line table has no bytes where the
+module has no source lines. Else it is LineTableHead; `rows` times LineRow; `places` times LinePlace; `text_bytes`
+of texts, each with a zero byte behind it, the first of them empty.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Final, Self
 __all__ = [
     "CONTAINER_ARGUMENT_BYTES",
     "CONTAINER_ARGUMENT_OFFSETS",
+    "COUNTER_PLACE_BYTES",
+    "COUNTER_PLACE_OFFSETS",
     "LINE_PLACE_BYTES",
     "LINE_PLACE_OFFSETS",
     "LINE_ROW_BYTES",
@@ -26,6 +28,8 @@ __all__ = [
     "ArgumentKind",
     "ArgumentUse",
     "ContainerArgument",
+    "CounterKind",
+    "CounterPlace",
     "LinePlace",
     "LineRow",
     "LineTableHead",
@@ -62,6 +66,21 @@ class ArgumentUse:
     """The first work-item writes the byte it points to."""
     FIRST_NEEDS_POSITIVE: Final = 16
     """These two hold only where this number is positive."""
+
+
+class CounterKind(enum.IntEnum):
+    """What a counter of a kernel counts, for profiles."""
+
+    BLOCK = 0
+    """Executions of a block."""
+    CONTIGUOUS = 1
+    """Loads and stores of neighbouring memory, a vector at a time."""
+    UNIFORM = 2
+    """Loads and stores of one address for all lanes."""
+    GATHER = 3
+    """Loads from an address for each lane."""
+    SCATTER = 4
+    """Stores to an address for each lane."""
 
 
 _CONTAINER_ARGUMENT: Final = struct.Struct("<IIIIII")
@@ -120,6 +139,46 @@ class ContainerArgument(tuple[int, int, int, int, int, int]):
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
         return cls(*_CONTAINER_ARGUMENT.unpack_from(data, place))
+
+
+_COUNTER_PLACE: Final = struct.Struct("<III")
+COUNTER_PLACE_BYTES: Final = 12
+COUNTER_PLACE_OFFSETS: Final = {
+    "counter": 0,
+    "kind": 4,
+    "place": 8,
+}
+
+
+class CounterPlace(tuple[int, int, int]):
+    """A source place of a counter; a counter of a block has one for each line in it."""
+
+    __slots__ = ()
+
+    def __new__(cls, counter: int, kind: int, place: int) -> Self:
+        return tuple.__new__(cls, (counter, kind, place))
+
+    @property
+    def counter(self) -> int:
+        """Its number, below MOST_COUNTERS."""
+        return self[0]
+
+    @property
+    def kind(self) -> int:
+        """CounterKind."""
+        return self[1]
+
+    @property
+    def place(self) -> int:
+        """Of the LinePlaces, from 1 on; 0 where no line is known."""
+        return self[2]
+
+    def pack(self) -> bytes:
+        return _COUNTER_PLACE.pack(self.counter, self.kind, self.place)
+
+    @classmethod
+    def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
+        return cls(*_COUNTER_PLACE.unpack_from(data, place))
 
 
 _LINE_TABLE_HEAD: Final = struct.Struct("<III")

@@ -74,7 +74,7 @@ CONTAINER_HEAD_OFFSETS: Final = {
     "attributes_bytes": 128,
     "lines_bytes": 132,
     "object_bytes": 136,
-    "reserved": 140,
+    "counters_bytes": 140,
 }
 
 
@@ -135,7 +135,7 @@ class ContainerHead(tuple[
         attributes_bytes: int,
         lines_bytes: int,
         object_bytes: int,
-        reserved: int,
+        counters_bytes: int,
     ) -> Self:
         return tuple.__new__(cls, (
             magic,
@@ -162,7 +162,7 @@ class ContainerHead(tuple[
             attributes_bytes,
             lines_bytes,
             object_bytes,
-            reserved,
+            counters_bytes,
         ))
 
     @property
@@ -286,8 +286,8 @@ class ContainerHead(tuple[
         return self[23]
 
     @property
-    def reserved(self) -> int:
-        """Zero."""
+    def counters_bytes(self) -> int:
+        """Size of the counters' places."""
         return self[24]
 
     def pack(self) -> bytes:
@@ -316,7 +316,7 @@ class ContainerHead(tuple[
             self.attributes_bytes,
             self.lines_bytes,
             self.object_bytes,
-            self.reserved,
+            self.counters_bytes,
         )
 
     @classmethod

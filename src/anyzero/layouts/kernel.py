@@ -14,8 +14,10 @@ __all__ = [
     "CHECKED_WORDS",
     "CHECK_SITE_BYTES",
     "CHECK_SITE_OFFSETS",
+    "COUNTER_BYTES",
     "GRID_BYTES",
     "GRID_OFFSETS",
+    "MOST_COUNTERS",
     "NOTE_SITE_BYTES",
     "NOTE_SITE_OFFSETS",
     "WORKER_BYTES",
@@ -37,6 +39,12 @@ __all__ = [
 
 ASSERTION_ADDRESS: Final = 18446644361748807680
 """A failed assertion stores here, plus 4 for each work-item before its own, where no program has memory."""
+
+MOST_COUNTERS: Final = 32768
+"""Counters of a kernel, for profiles; what comes beyond is not counted."""
+
+COUNTER_BYTES: Final = 16
+"""Of a counter: executions by a vector, and the sum of the lanes that were active then, each with 64 bits."""
 
 CHECKED_WORDS: Final = 128
 """Words of arguments that have Bounds behind the Grid of a checked kernel."""
@@ -248,24 +256,33 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
         return cls(found[0:3], found[3:6], found[6:9], found[9:12], found[12], found[13])
 
 
-_WORKER: Final = struct.Struct("<QQQQQ")
-WORKER_BYTES: Final = 40
+_WORKER: Final = struct.Struct("<QQQQQQ")
+WORKER_BYTES: Final = 48
 WORKER_OFFSETS: Final = {
     "local": 0,
     "scratch": 8,
     "local_bytes": 16,
     "scratch_bytes": 24,
     "launch": 32,
+    "counters": 40,
 }
 
 
-class Worker(tuple[int, int, int, int, int]):
+class Worker(tuple[int, int, int, int, int, int]):
     """The memory of a thread that runs work-groups."""
 
     __slots__ = ()
 
-    def __new__(cls, local: int, scratch: int, local_bytes: int, scratch_bytes: int, launch: int) -> Self:
-        return tuple.__new__(cls, (local, scratch, local_bytes, scratch_bytes, launch))
+    def __new__(
+        cls,
+        local: int,
+        scratch: int,
+        local_bytes: int,
+        scratch_bytes: int,
+        launch: int,
+        counters: int,
+    ) -> Self:
+        return tuple.__new__(cls, (local, scratch, local_bytes, scratch_bytes, launch, counters))
 
     @property
     def local(self) -> int:
@@ -292,8 +309,13 @@ class Worker(tuple[int, int, int, int, int]):
         """The engine's own; compiled code only passes the worker on."""
         return self[4]
 
+    @property
+    def counters(self) -> int:
+        """Of kernels that count their lanes: room for MOST_COUNTERS, or for as many as the code has."""
+        return self[5]
+
     def pack(self) -> bytes:
-        return _WORKER.pack(self.local, self.scratch, self.local_bytes, self.scratch_bytes, self.launch)
+        return _WORKER.pack(self.local, self.scratch, self.local_bytes, self.scratch_bytes, self.launch, self.counters)
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:

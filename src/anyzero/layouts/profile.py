@@ -2,7 +2,8 @@
 """Samples of one process's kernels, written by the engine while they run.
 
 ProfileHead; `thread_capacity` times ProfileThread; `code_capacity` bytes of codes, each a ProfileCode with its
-name, its line table and its machine code behind it, and filled up to a multiple of 8 bytes; then a ring of
+name, its line table, its counters' places and its machine code behind it, and filled up to a multiple of 8 bytes;
+then `count_capacity` bytes of counts, each a ProfileCounts with its counters behind it; then a ring of
 `sample_capacity` samples for each thread. A sample has 64 bits: the number of a code, counted from 1, in the high
 half, or 0 where the thread ran no kernel; and where in the code it was in the low half. The newest replace the
 oldest.
@@ -18,6 +19,8 @@ __all__ = [
     "PROFILE_CALLED",
     "PROFILE_CODE_BYTES",
     "PROFILE_CODE_OFFSETS",
+    "PROFILE_COUNTS_BYTES",
+    "PROFILE_COUNTS_OFFSETS",
     "PROFILE_HEAD_BYTES",
     "PROFILE_HEAD_OFFSETS",
     "PROFILE_HEAD_ROOM",
@@ -26,15 +29,16 @@ __all__ = [
     "PROFILE_THREAD_OFFSETS",
     "ProfileClock",
     "ProfileCode",
+    "ProfileCounts",
     "ProfileHead",
     "ProfileThread",
 ]
 
-PROFILE_MAGIC: Final = b"AZPROFL1"
+PROFILE_MAGIC: Final = b"AZPROFL2"
 """What a profile begins with; other forms of it will have another number."""
 
 PROFILE_HEAD_ROOM: Final = 4096
-"""Bytes that the head takes; threads, codes and samples follow without gaps."""
+"""Bytes that the head takes; threads, codes, counts and samples follow without gaps."""
 
 PROFILE_CALLED: Final = 4294967295
 """In the low half of a sample: in a function that the kernel called, or on the way into the kernel."""
@@ -49,8 +53,8 @@ class ProfileClock(enum.IntEnum):
     """A timer of the thread's time, which is as coarse as the system's tick."""
 
 
-_PROFILE_HEAD: Final = struct.Struct("<8sQQQQQQQQQ")
-PROFILE_HEAD_BYTES: Final = 80
+_PROFILE_HEAD: Final = struct.Struct("<8sQQQQQQQQQQQQ")
+PROFILE_HEAD_BYTES: Final = 104
 PROFILE_HEAD_OFFSETS: Final = {
     "magic": 0,
     "process": 8,
@@ -62,10 +66,13 @@ PROFILE_HEAD_OFFSETS: Final = {
     "code_capacity": 56,
     "code_bytes": 64,
     "lost_codes": 72,
+    "count_capacity": 80,
+    "count_bytes": 88,
+    "lost_counts": 96,
 }
 
 
-class ProfileHead(tuple[bytes, int, int, int, int, int, int, int, int, int]):
+class ProfileHead(tuple[bytes, int, int, int, int, int, int, int, int, int, int, int, int]):
     """What the rest of the file is. Threads and codes grow while the process runs."""
 
     __slots__ = ()
@@ -82,6 +89,9 @@ class ProfileHead(tuple[bytes, int, int, int, int, int, int, int, int, int]):
         code_capacity: int,
         code_bytes: int,
         lost_codes: int,
+        count_capacity: int,
+        count_bytes: int,
+        lost_counts: int,
     ) -> Self:
         return tuple.__new__(cls, (
             magic,
@@ -94,6 +104,9 @@ class ProfileHead(tuple[bytes, int, int, int, int, int, int, int, int, int]):
             code_capacity,
             code_bytes,
             lost_codes,
+            count_capacity,
+            count_bytes,
+            lost_counts,
         ))
 
     @property
@@ -146,6 +159,21 @@ class ProfileHead(tuple[bytes, int, int, int, int, int, int, int, int, int]):
         """Codes that there was no room for; their samples count as code 0."""
         return self[9]
 
+    @property
+    def count_capacity(self) -> int:
+        """Room for counts, in bytes."""
+        return self[10]
+
+    @property
+    def count_bytes(self) -> int:
+        """Bytes of counts so far."""
+        return self[11]
+
+    @property
+    def lost_counts(self) -> int:
+        """Threads' counts of a code that there was no room for."""
+        return self[12]
+
     def pack(self) -> bytes:
         return _PROFILE_HEAD.pack(
             self.magic,
@@ -158,6 +186,9 @@ class ProfileHead(tuple[bytes, int, int, int, int, int, int, int, int, int]):
             self.code_capacity,
             self.code_bytes,
             self.lost_codes,
+            self.count_capacity,
+            self.count_bytes,
+            self.lost_counts,
         )
 
     @classmethod
@@ -223,23 +254,24 @@ class ProfileThread(tuple[int, int, int, int, bytes, bytes]):
         return cls(*_PROFILE_THREAD.unpack_from(data, place))
 
 
-_PROFILE_CODE: Final = struct.Struct("<QQQQ")
-PROFILE_CODE_BYTES: Final = 32
+_PROFILE_CODE: Final = struct.Struct("<QQQQQ")
+PROFILE_CODE_BYTES: Final = 40
 PROFILE_CODE_OFFSETS: Final = {
     "name_bytes": 0,
     "line_bytes": 8,
-    "code_bytes": 16,
-    "lanes": 24,
+    "counter_bytes": 16,
+    "code_bytes": 24,
+    "lanes": 32,
 }
 
 
-class ProfileCode(tuple[int, int, int, int]):
+class ProfileCode(tuple[int, int, int, int, int]):
     """The machine code of a kernel. Several codes may have the same name: stages, and code for groups of one size."""
 
     __slots__ = ()
 
-    def __new__(cls, name_bytes: int, line_bytes: int, code_bytes: int, lanes: int) -> Self:
-        return tuple.__new__(cls, (name_bytes, line_bytes, code_bytes, lanes))
+    def __new__(cls, name_bytes: int, line_bytes: int, counter_bytes: int, code_bytes: int, lanes: int) -> Self:
+        return tuple.__new__(cls, (name_bytes, line_bytes, counter_bytes, code_bytes, lanes))
 
     @property
     def name_bytes(self) -> int:
@@ -252,18 +284,57 @@ class ProfileCode(tuple[int, int, int, int]):
         return self[1]
 
     @property
+    def counter_bytes(self) -> int:
+        """Of its counters' places, as in the container; 0 where it counts nothing."""
+        return self[2]
+
+    @property
     def code_bytes(self) -> int:
         """Of the machine code."""
-        return self[2]
+        return self[3]
 
     @property
     def lanes(self) -> int:
         """Work-items that one vector of it holds."""
-        return self[3]
+        return self[4]
 
     def pack(self) -> bytes:
-        return _PROFILE_CODE.pack(self.name_bytes, self.line_bytes, self.code_bytes, self.lanes)
+        return _PROFILE_CODE.pack(self.name_bytes, self.line_bytes, self.counter_bytes, self.code_bytes, self.lanes)
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
         return cls(*_PROFILE_CODE.unpack_from(data, place))
+
+
+_PROFILE_COUNTS: Final = struct.Struct("<QQ")
+PROFILE_COUNTS_BYTES: Final = 16
+PROFILE_COUNTS_OFFSETS: Final = {
+    "code": 0,
+    "counters": 8,
+}
+
+
+class ProfileCounts(tuple[int, int]):
+    """What one thread has counted in one code. The counters follow, of COUNTER_BYTES each."""
+
+    __slots__ = ()
+
+    def __new__(cls, code: int, counters: int) -> Self:
+        return tuple.__new__(cls, (code, counters))
+
+    @property
+    def code(self) -> int:
+        """Its number, from 1 on."""
+        return self[0]
+
+    @property
+    def counters(self) -> int:
+        """How many there are."""
+        return self[1]
+
+    def pack(self) -> bytes:
+        return _PROFILE_COUNTS.pack(self.code, self.counters)
+
+    @classmethod
+    def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
+        return cls(*_PROFILE_COUNTS.unpack_from(data, place))

@@ -10,29 +10,43 @@ import mmap
 import struct
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anyzero import mapped_files
 from anyzero.compiler.line_table import NO_LINES, LineTable, Place
-from anyzero.driver.modules.lines import decode
+from anyzero.driver.modules.lines import decode, decode_counters
+from anyzero.layouts.container import CounterKind, CounterPlace
+from anyzero.layouts.kernel import COUNTER_BYTES
 from anyzero.layouts.profile import (
     PROFILE_CALLED,
     PROFILE_CODE_BYTES,
+    PROFILE_COUNTS_BYTES,
     PROFILE_HEAD_BYTES,
     PROFILE_HEAD_ROOM,
     PROFILE_MAGIC,
     PROFILE_THREAD_BYTES,
     ProfileClock,
     ProfileCode,
+    ProfileCounts,
     ProfileHead,
     ProfileThread,
 )
 
-__all__ = ["Code", "DamagedProfileError", "Samples", "read", "read_folder"]
+__all__ = ["Code", "LaneCount", "Samples", "read", "read_folder"]
 
 
-class DamagedProfileError(ValueError):
-    """A file is no profile, or was cut off."""
+@dataclass(slots=True)
+class LaneCount:
+    """A counter of a kernel: executions of a block, or of an access, by vectors."""
+
+    kind: CounterKind
+    places: tuple[Place | None, ...]
+    """The source places that it belongs to."""
+    executions: int = 0
+    lanes: int = 0
+    """Active lanes, summed over all executions: so many work-items were there."""
 
 
 @dataclass(slots=True)
@@ -48,6 +62,8 @@ class Code:
     """Samples by offset in the machine code."""
     called: int = 0
     """Samples in functions that the kernel called."""
+    counts: list[LaneCount] = field(default_factory=list, repr=False)
+    """Of all threads together; empty for code that counts nothing."""
 
     def place(self, offset: int) -> Place | None:
         """The source place of an instruction; None where it is not known."""
@@ -78,12 +94,8 @@ class Samples:
 
 
 def read(path: Path) -> Samples:
-    """Read the file of a profile; raise :class:`DamagedProfileError` where it is none."""
-    try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _read(data)
-    except (ValueError, struct.error) as error:
-        raise DamagedProfileError(f"{path} is not a profile of anyzero: {error}") from None
+    """Read the file of a profile; raise :class:`anyzero.mapped_files.DamagedFileError` where it is none."""
+    return mapped_files.read(path, "profile", _read)
 
 
 def _read(data: mmap.mmap) -> Samples:
@@ -91,11 +103,14 @@ def _read(data: mmap.mmap) -> Samples:
     if head.magic != PROFILE_MAGIC:
         raise ValueError("it begins with other bytes")
     codes_at = PROFILE_HEAD_ROOM + head.thread_capacity * PROFILE_THREAD_BYTES
-    rings_at = codes_at + head.code_capacity
-    if rings_at + head.thread_capacity * head.sample_capacity * 8 > len(data) or head.code_bytes > head.code_capacity:
+    counts_at = codes_at + head.code_capacity
+    rings_at = counts_at + head.count_capacity
+    too_long = head.code_bytes > head.code_capacity or head.count_bytes > head.count_capacity
+    if rings_at + head.thread_capacity * head.sample_capacity * 8 > len(data) or too_long:
         raise ValueError("it was cut off")
     clock = ProfileClock(head.clock).name.lower() if head.clock in list(ProfileClock) else ""
     made = Samples(head.process, clock, _codes(data[codes_at : codes_at + head.code_bytes]))
+    _count(made.codes, data[counts_at : counts_at + head.count_bytes])
     for index in range(min(head.threads, head.thread_capacity)):
         at = PROFILE_HEAD_ROOM + index * PROFILE_THREAD_BYTES
         thread = ProfileThread.unpack(data[at : at + PROFILE_THREAD_BYTES])
@@ -115,15 +130,47 @@ def _codes(data: bytes) -> list[Code]:
         facts = ProfileCode.unpack(data[at : at + PROFILE_CODE_BYTES])
         at += PROFILE_CODE_BYTES
         parts = []
-        for size in (facts.name_bytes, facts.line_bytes, facts.code_bytes):
+        for size in (facts.name_bytes, facts.line_bytes, facts.counter_bytes, facts.code_bytes):
             parts.append(data[at : at + size])
             at += size
         if at > len(data):
             raise ValueError("a code of it was cut off")
-        name, lines, code = parts
-        found.append(Code(name.decode(errors="replace"), facts.lanes, code, decode(lines)))
+        name, lines, counters, code = parts
+        table = decode(lines)
+        counts = _counters(decode_counters(counters), table)
+        found.append(Code(name.decode(errors="replace"), facts.lanes, code, table, counts=counts))
         at = (at + 7) // 8 * 8
     return found
+
+
+def _counters(rows: Iterable[CounterPlace], table: LineTable) -> list[LaneCount]:
+    """The counters by their number, all at zero."""
+    found: list[LaneCount] = []
+    for row in rows:
+        while row.counter >= len(found):
+            found.append(LaneCount(CounterKind.BLOCK, ()))
+        if row.kind not in list(CounterKind) or row.place > len(table.places):
+            raise ValueError("a counter of it is of no known kind or place")
+        place = table.places[row.place - 1] if row.place else None
+        found[row.counter].kind = CounterKind(row.kind)
+        found[row.counter].places += (place,)
+    return found
+
+
+def _count(codes: list[Code], data: bytes) -> None:
+    """Adds the counts of all threads to their codes."""
+    at = 0
+    while at < len(data):
+        facts = ProfileCounts.unpack(data[at : at + PROFILE_COUNTS_BYTES])
+        at += PROFILE_COUNTS_BYTES
+        if facts.counters * COUNTER_BYTES > len(data) - at:
+            raise ValueError("the counts of it were cut off")
+        counts = codes[facts.code - 1].counts if 1 <= facts.code <= len(codes) else []
+        numbers = struct.iter_unpack("<2Q", data[at : at + facts.counters * COUNTER_BYTES])
+        for each, (executions, lanes) in zip(counts, numbers, strict=False):
+            each.executions += executions
+            each.lanes += lanes
+        at += facts.counters * COUNTER_BYTES
 
 
 def _add(to: Samples, number: int, offset: int) -> None:

@@ -33,21 +33,24 @@ class profile:  # noqa: N801
     permits it, else a timer, which has no more ticks than the system's own; `timer=True` uses the timer in any case.
     Kernels written in Python have lines; kernels of modules have them if they were compiled with `-g`.
 
+    With `lanes=True`, kernels whose modules are created in the block count their active lanes, gathers and scatters by
+    line. The counters are loads and stores, so the limits of such kernels do not tell memory from computing.
+
     The last 131,072 samples of each thread are kept. One profile is made at a time.
     """
 
-    def __init__(self, *, rate: int = RATE, timer: bool = False) -> None:
+    def __init__(self, *, rate: int = RATE, timer: bool = False, lanes: bool = False) -> None:
         if not 1 <= rate <= 20_000:
             raise ValueError(f"az.profile: {rate} samples a second; it takes 1 to 20,000")
-        self._rate, self._timer = rate, timer
+        self._rate, self._timer, self._lanes = rate, timer, lanes
         self._samples: Samples | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="anyzero-profile-")
         begin = ctypes.CDLL(str(LIBRARY_PATH)).zexProfileStart
-        begin.argtypes = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_int
-        number = begin(os.fsencode(self._file), self._rate, self._timer)
+        begin.argtypes = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_int, ctypes.c_int
+        number = begin(os.fsencode(self._file), self._rate, self._timer, self._lanes)
         if number:
             self._folder.cleanup()
             busy = "a profile is already being made, by another az.profile or by `anyzero profile`"

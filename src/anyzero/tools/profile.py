@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 from argparse import Namespace
 from pathlib import Path
 
+from anyzero.mapped_files import DamagedFileError
 from anyzero.profiling import report
-from anyzero.profiling.samples import DamagedProfileError, read_folder
-from anyzero.tools.environment import compose
+from anyzero.profiling.samples import read_folder
 from anyzero.tools.roofline import measure
-from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_to_end
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_beside
 
 __all__ = ["run"]
 
@@ -25,15 +24,14 @@ def run(command: list[str], chosen: Namespace) -> int:
         return OWN_FAILURE
     with tempfile.TemporaryDirectory(prefix="anyzero-profile-") as folder:
         choices = {"devices": chosen.devices, "profile": chosen.profile, "loader": chosen.loader}
-        changed = compose(os.environ, **choices).applied_to(os.environ)
-        wanted = f"{chosen.rate}:{chosen.clock}:{folder}"
+        wanted = f"{chosen.rate}:{chosen.clock}:{'lanes' if chosen.lanes else 'none'}:{folder}"
         try:
-            code = run_to_end(command, {**changed, "ANYZERO_SAMPLES": wanted})
+            code = run_beside(command, {"ANYZERO_SAMPLES": wanted}, **choices)
         except NotStartedError as error:
             return error.code
         try:
             profiles = read_folder(Path(folder))
-        except DamagedProfileError as error:
+        except DamagedFileError as error:
             print(f"anyzero profile: error: {error}", file=sys.stderr)
             return code or OWN_FAILURE
     if not any(each.total for each in profiles):

@@ -13,7 +13,7 @@ from pathlib import Path
 from anyzero.tools.environment import compose
 from anyzero.tools.onnxruntime import INSTALL, missing_openvino_of_program
 
-__all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "NotStartedError", "run", "run_to_end"]
+__all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "NotStartedError", "run", "run_beside", "run_to_end"]
 
 OWN_FAILURE = 125
 """The exit status of env, timeout and similar programs for a failure of their own, not of the program they start."""
@@ -73,6 +73,19 @@ def run_to_end(command: list[str], environ: Mapping[str, str]) -> int:
     finally:
         signal.signal(signal.SIGINT, before)
     return 128 - code if code < 0 else code
+
+
+def run_beside(
+    command: list[str],
+    added: Mapping[str, str],
+    *,
+    devices: str | None,
+    profile: str | None,
+    loader: str | None,
+) -> int:
+    """`run_to_end` with the driver of this package and these variables. Raises NotStartedError."""
+    variables = compose(os.environ, devices=devices, profile=profile, loader=loader)
+    return run_to_end(command, {**variables.applied_to(os.environ), **added})
 
 
 def _python_set_the_locale() -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
 
-from anyzero.tools.environment import compose
-from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_to_end
+from anyzero.mapped_files import DamagedFileError
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_beside
 from anyzero.tracing import summary
-from anyzero.tracing.recording import DamagedRecordingError, read_folder
+from anyzero.tracing.recording import read_folder
 from anyzero.tracing.session import save
 
 __all__ = ["run"]
@@ -31,14 +30,13 @@ def run(
         print(f"anyzero trace: error: there is no folder {path.parent}", file=sys.stderr)
         return OWN_FAILURE
     with tempfile.TemporaryDirectory(prefix="anyzero-trace-") as folder:
-        changed = compose(os.environ, devices=devices, profile=profile, loader=loader).applied_to(os.environ)
         try:
-            code = run_to_end(command, {**changed, "ANYZERO_TRACE": folder})
+            code = run_beside(command, {"ANYZERO_TRACE": folder}, devices=devices, profile=profile, loader=loader)
         except NotStartedError as error:
             return error.code
         try:
             recordings = read_folder(Path(folder))
-        except DamagedRecordingError as error:
+        except DamagedFileError as error:
             print(f"anyzero trace: error: {error}", file=sys.stderr)
             return code or OWN_FAILURE
         if not recordings:

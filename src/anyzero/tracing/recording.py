@@ -7,11 +7,11 @@ is no recording is refused, and records that make no sense are left out.
 from __future__ import annotations
 
 import mmap
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anyzero import mapped_files
 from anyzero.layouts.planner import ReplyOrigin
 from anyzero.layouts.trace import (
     TRACE_HEAD_BYTES,
@@ -33,7 +33,6 @@ from anyzero.layouts.trace import (
 __all__ = [
     "Call",
     "Command",
-    "DamagedRecordingError",
     "GraphStep",
     "Layer",
     "Recording",
@@ -48,10 +47,6 @@ _ORIGINS: dict[int, str] = {
     ReplyOrigin.DISK: "disk cache",
     ReplyOrigin.MEMORY: "memory",
 }
-
-
-class DamagedRecordingError(ValueError):
-    """A file is no recording, or was cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +180,8 @@ class Recording:
 
 
 def read(path: Path) -> Recording:
-    """Read the file of a recording; raise :class:`DamagedRecordingError` where it is none."""
-    try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _read(data)
-    except (ValueError, struct.error) as error:
-        raise DamagedRecordingError(f"{path} is not a recording of anyzero: {error}") from None
+    """Read the file of a recording; raise :class:`anyzero.mapped_files.DamagedFileError` where it is none."""
+    return mapped_files.read(path, "recording", _read)
 
 
 def _read(data: mmap.mmap) -> Recording:

@@ -28,6 +28,7 @@ from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.fuse_regions import fuse_regions
 from anyzero.compiler.transform.interior_version import copied, interior_version
 from anyzero.compiler.transform.interleave import interleave
+from anyzero.compiler.transform.lane_counts import count_lanes
 from anyzero.compiler.transform.licm import licm
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.loop_simplify import loop_simplify
@@ -217,6 +218,10 @@ def run_notes(unit: VersionUnit) -> None:
         note_accesses(unit.body, unit.shapes, called=unit.name == "function")
     if options.check_sync:
         note_meetings(unit.body, unit.shapes)
+
+
+def run_lane_counts(unit: VersionUnit) -> None:
+    count_lanes(unit.body, unit.shapes)
 
 
 def run_block_accesses(unit: VersionUnit) -> None:

@@ -13,6 +13,7 @@ from anyzero.compiler.lanes.choice import for_function
 from anyzero.compiler.lanes.passes import PASSES
 from anyzero.compiler.lanes.units import ENTRY, FunctionUnit, KernelUnit
 from anyzero.compiler.line_table import NO_LINES, LineTable
+from anyzero.compiler.lower.lane_counts import counter_places
 from anyzero.compiler.lower.regions import Written
 from anyzero.compiler.passes import ExecutionModel, Source
 from anyzero.compiler.spirv.kernel import Kernel
@@ -63,12 +64,13 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         fits_groups=_fits_groups(unit),
         lanes_because=unit.lanes_because,
         lines=_lines(unit),
+        counters=counter_places(unit.out.counters),
     )
 
 
 def _lines(unit: KernelUnit | FunctionUnit) -> LineTable:
     marks = unit.choices.debug
-    return NO_LINES if marks is None else marks.table(unit.code.object)
+    return NO_LINES if marks is None else marks.table(unit.code.object, whole=bool(unit.out.counters))
 
 
 def _fits_groups(unit: KernelUnit) -> bool:
@@ -123,7 +125,9 @@ def start_function(source: Source) -> FunctionUnit:
     if id_ is None or id_ not in source.module.functions:
         raise CompileError(f'the module exports no function "{source.name}"')
     modules = [source.module, *source.linked]
-    return FunctionUnit(modules, 0, id_, ENTRY, for_function(source.options, modules), name=source.name, exported=True)
+    # Counters are numbered for each kernel, and any kernel may call the function.
+    options = replace(source.options, count_lanes=False)
+    return FunctionUnit(modules, 0, id_, ENTRY, for_function(options, modules), name=source.name, exported=True)
 
 
 def compiled_function(unit: FunctionUnit) -> CompiledKernel:

@@ -428,6 +428,16 @@ PASSES: Final = (
         functions=True,
     ),
     Pass(
+        "lane-counts",
+        bodies.run_lane_counts,
+        VERSION,
+        "a counter of executions and active lanes at the start of each block",
+        "after everything that copies or removes blocks, and before control flow becomes masks",
+        ("transform/lane_counts.py", "lower/lane_counts.py"),
+        Condition("profiles with lanes", lambda unit: unit.options.count_lanes),
+        functions=True,
+    ),
+    Pass(
         "linearise",
         bodies.run_linearise,
         VERSION,

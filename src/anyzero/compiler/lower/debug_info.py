@@ -74,8 +74,8 @@ class DebugInfo(LineMarks):
         made = [self._located(text, symbol, homes[symbol], subjects) for symbol, text in texts.items()]
         return made, "\n".join(self._nodes_text())
 
-    def table(self, made: bytes) -> LineTable:
-        return compact(line_rows.by_discriminator(made, len(self.places)), self.places)
+    def table(self, made: bytes, whole: bool = False) -> LineTable:
+        return compact(line_rows.by_discriminator(made, len(self.places)), self.places, whole)
 
     def _located(self, text: str, symbol: str, home: str, subjects: dict[str, Function]) -> str:
         if home not in subjects:

@@ -22,6 +22,7 @@ from anyzero.compiler.lower.line_marks import LineMarks
 from anyzero.compiler.lower.masking import Masking
 from anyzero.compiler.operations import ORDERS
 from anyzero.compiler.targets.cpu import Target, cache_bytes
+from anyzero.layouts.container import CounterKind
 from anyzero.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -173,6 +174,10 @@ class Emitter(Masking):
         """Numbers of constants that describe checked accesses."""
         self.lockstep = False
         """Do all vectors of a group take the same path from barrier to barrier?"""
+        self.op: Op | None = None
+        """The operation that is being written."""
+        self.counters: dict[tuple[CounterKind, tuple[int, ...]], int] = {}
+        """Numbers of counters for profiles, see `lane_counts`."""
         self.note_sites: dict[str, int] = {}
         """Numbers of constants that describe noted accesses."""
         self.written_words: set[int] = set()
@@ -223,6 +228,7 @@ class Emitter(Masking):
         debug = self.choices.debug
         for op in ops:
             written = len(self.b.lines)
+            self.op = op
             handler = self.handlers.get(op.name)
             if handler is None:
                 raise CompileError(f"{op.name} is not supported", offset=op.word)

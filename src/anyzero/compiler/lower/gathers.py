@@ -9,6 +9,8 @@ from anyzero.compiler.ir import SIZES, Access
 from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.lower.lane_counts import count_access
+from anyzero.layouts.container import CounterKind
 
 MOST_WRITTEN_OUT = 32
 """The most lanes whose scalar loads are unrolled."""
@@ -48,6 +50,7 @@ def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Va
     if transposition.rows_fit(e, access, size):
         mask = e.mask
         assert mask is not None
+        count_access(e, CounterKind.GATHER)
         safe = e.b.select(mask, pointers, e.b.spread(e.frame.grid, e.lanes))
         alignment = aligned(access, size)
         return [typed(e, each, element) for each in transposition.rows(e, safe, whole_type(element), access, alignment)]
@@ -74,6 +77,7 @@ def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Val
     b, lanes = e.b, e.lanes
     mask = e.mask
     assert mask is not None
+    count_access(e, CounterKind.GATHER)
     whole = Type(whole_type(element), lanes)
     if _by_intrinsic(e, mask) and whole.bits >= 32:
         name = f"llvm.masked.gather.{whole.mangled}.v{lanes}p0"
@@ -143,6 +147,7 @@ def _scatter_one(e: Emitter, pointers: Value, value: Value, alignment: int) -> N
     b, lanes = e.b, e.lanes
     mask = e.mask
     assert mask is not None
+    count_access(e, CounterKind.SCATTER)
     if not e.choices.scatters or value.type.bits < 32:
 
         def put(_: Value, address: Value, value: Value) -> list[Value]:

@@ -150,9 +150,9 @@ class LineMarks:
             return None
         return call
 
-    def table(self, made: bytes) -> LineTable:
-        """The line table of LLVM's object."""
-        return compact(line_rows.by_line(made, len(self.places)), self.places)
+    def table(self, made: bytes, whole: bool = False) -> LineTable:
+        """The line table of LLVM's object; the `whole` one keeps places without code, with their numbers."""
+        return compact(line_rows.by_line(made, len(self.places)), self.places, whole)
 
 
 def blamed(op: Op) -> SourcePlace:

@@ -12,9 +12,11 @@ from anyzero.compiler.lower import bounds, constants, speculative_access, stream
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.handlers import Chapter
+from anyzero.compiler.lower.lane_counts import count_access
 from anyzero.compiler.lower.masked import masked_load, masked_store
 from anyzero.compiler.lower.numbered_ids import local_ids
 from anyzero.compiler.lower.scalarize import whole_or_part
+from anyzero.layouts.container import CounterKind
 from anyzero.layouts.kernel import WORKER_OFFSETS
 
 handles = Chapter()
@@ -62,6 +64,7 @@ def _loaded(e: Emitter, op: Op) -> list[Value]:
     shape = e.shape(pointer)
     size = SIZES[op.type]
     if not e.lanes or shape.uniform:
+        count_access(e, CounterKind.UNIFORM)
         return _load_once(e, e.scalar(pointer), op.type, access)
     if shape.stride is not None and _dense(e, shape.stride, size, access.count) and placed(e, pointer):
         return _load_dense(e, pointer, op.type, access, shape.stride // size)
@@ -86,6 +89,7 @@ def _stored(e: Emitter, op: Op) -> list[Value]:
     element = values[0].type
     size = SIZES[element]
     if not e.lanes or shape.uniform:
+        count_access(e, CounterKind.UNIFORM)
         _store_once(e, pointer, values, access)
     elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and placed(e, pointer):
         _store_dense(e, op, [e.vector(each) for each in values], access, shape.stride // size)
@@ -155,6 +159,7 @@ def _spread_mask(e: Emitter, step: int, count: int) -> Value:
 def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int) -> list[Value]:
     b, lanes = e.b, e.lanes
     size = SIZES[element]
+    count_access(e, CounterKind.CONTIGUOUS)
     wide = Type(whole_type(element), lanes * step)
     found = masked_load(e, e.base(pointer), wide, _spread_mask(e, step, access.count), aligned(access, size))
     if step == 1:
@@ -168,6 +173,7 @@ def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int
 def _store_dense(e: Emitter, op: Op, values: list[Value], access: Access, step: int) -> None:
     b, lanes = e.b, e.lanes
     element = values[0].type.element
+    count_access(e, CounterKind.CONTIGUOUS)
     whole = [untyped(e, value) for value in values]
     if step == 1:
         wide = whole[0]
@@ -204,6 +210,7 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
     base = e.base(pointer)
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
+    count_access(e, CounterKind.GATHER)
     wide = Type(whole_type(element), lanes)
     near = (
         transposition.load(e, lambda lane: e.moved(base, lane * stride), wide, access.count, aligned(access, size))
@@ -235,6 +242,7 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
     size = SIZES[values[0].type.element]
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
+    count_access(e, CounterKind.SCATTER)
     if transposition.fits(e, access):
         transposition.store(e, lambda lane: e.moved(base, lane * stride), whole, aligned(access, size))
         whole = []
@@ -256,6 +264,7 @@ def _load_backwards(e: Emitter, pointer: Op, element: str, access: Access) -> Va
     size = SIZES[element]
     mask = e.mask
     assert mask is not None
+    count_access(e, CounterKind.CONTIGUOUS)
     turned = list(range(lanes - 1, -1, -1))
     address = e.moved(e.base(pointer), -size * (lanes - 1))
     wide = Type(whole_type(element), lanes)

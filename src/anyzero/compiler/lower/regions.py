@@ -22,6 +22,7 @@ from anyzero.compiler.lower import (
     calls,
     groups,
     images,
+    lane_counts,
     memory,
     notes,
     residency,
@@ -35,7 +36,7 @@ from anyzero.compiler.lower.lockstep_schedule import END, Schedule, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 from anyzero.lazy_dataclass import dataclass
 
-CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, memory, notes, residency)
+CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, lane_counts, memory, notes, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))
 """The handlers of the lowering to lanes of a CPU."""
 
@@ -76,6 +77,7 @@ class Written:
     """Numbers of constants that describe checked accesses."""
     note_sites: dict[str, int] = field(default_factory=dict)
     """Numbers of constants that describe noted accesses."""
+    counters: lane_counts.Counters = field(default_factory=dict)
     written_words: set[int] = field(default_factory=set)
     """Words of the arguments that noted stores go through."""
     called: set[tuple[int, int]] = field(default_factory=set)
@@ -328,6 +330,7 @@ def _write(
     assert isinstance(b, ValueNumbering)
     e = Emitter(choices, ready.shapes, ready.masks, frames[0], b, HANDLERS)
     e.check_sites, e.note_sites = out.check_sites, out.note_sites
+    e.counters = out.counters
     e.written_words, e.lockstep = out.written_words, ready.schedule is not None
     e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
     if ready.memory_dependent is None:

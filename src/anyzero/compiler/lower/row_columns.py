@@ -7,6 +7,8 @@ from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned
+from anyzero.compiler.lower.lane_counts import count_access
+from anyzero.layouts.container import CounterKind
 
 __all__ = ["write_columns"]
 
@@ -16,6 +18,8 @@ def write_columns(e: Emitter, op: Op) -> None:
     pointers = e.in_rows(lambda: e.vector(op.args[0]), 1)[0]
     size = SIZES[op.type or op.args[1].type]
     alignment = aligned(op.info, size)
+    for _ in range(e.row_count):
+        count_access(e, CounterKind.SCATTER if op.name == "store" else CounterKind.GATHER)
 
     def at(lane: int) -> Value:
         return e.b.lane(pointers, lane)

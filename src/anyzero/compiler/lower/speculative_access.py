@@ -11,7 +11,9 @@ from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.llvm import I64, PTR, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather_one, scatter, typed, untyped, whole_type
+from anyzero.compiler.lower.lane_counts import count_access
 from anyzero.compiler.lower.masked import masked_load, masked_store
+from anyzero.layouts.container import CounterKind
 from anyzero.lazy_dataclass import dataclass
 
 
@@ -46,6 +48,7 @@ def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     known, near, far, join = e.known, e.label(), e.label(), e.label()
     b.branch(e.any(run.astray), far, near)
     e.start(near)
+    count_access(e, CounterKind.CONTIGUOUS)
     found = [(masked_load(e, run.base, wide, mask, alignment), near)]
     b.jump(join)
     e.start(far)
@@ -67,6 +70,7 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
     known, near, far, join = e.known, e.label(), e.label(), e.label()
     b.branch(e.any(run.astray), far, near)
     e.start(near)
+    count_access(e, CounterKind.CONTIGUOUS)
     masked_store(e, untyped(e, value), run.base, mask, aligned(access, size))
     b.jump(join)
     e.start(far)

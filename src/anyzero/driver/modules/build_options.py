@@ -94,6 +94,8 @@ _REGISTERS: Final = "-ze-exp-register-file-size"
 _CHECKS: Final = "-anyzero-check"
 """The engine adds it in check mode: kinds of checks that kernels do themselves."""
 _CHECKED: Final = ("memory", "races", "init", "sync")
+_LANES: Final = "-anyzero-count-lanes"
+"""The engine adds it while a profile with lanes is made."""
 _LARGE: Final = frozenset({"256", "512"})
 """Registers for each thread, where 128 are usual."""
 _COMMA: Final = re.compile(r",(?=-)")
@@ -122,6 +124,8 @@ def parse(flags: str, environment: Config) -> tuple[Options, list[str]]:
             _level(value if equals else next(words, ""), given, warnings)
         elif name == _CHECKS:
             given |= {f"check_{kind}": True for kind in _CHECKED if kind in value.split(",")}
+        elif word == _LANES:
+            given["count_lanes"] = True
         elif name == _REGISTERS:
             given["large_registers"] = (value if equals else next(words, "")) in _LARGE
         elif name in _WITH_VALUE:

@@ -69,6 +69,7 @@ def encode(content: Container) -> bytes:
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
     names = [f"{each.type} {each.name}".encode() if each.type else each.name.encode() for each in arguments]
     table = lines.encode(kernel.lines)
+    counters = b"".join(each.pack() for each in kernel.counters)
     rows = [
         ContainerArgument(
             layout.ArgumentKind[each.kind.upper()], each.size, each.offset, each.alignment, each.access, len(name)
@@ -77,7 +78,7 @@ def encode(content: Container) -> bytes:
     ]
     links = struct.pack(f"<{len(kernel.links)}Q", *kernel.links)
     strings = [text + b"\0" for text in texts]
-    rest = b"".join([*rows, *(name + b"\0" for name in names), links, *strings, table, kernel.object])
+    rest = b"".join([*rows, *(name + b"\0" for name in names), links, *strings, table, counters, kernel.object])
     head = partial(
         ContainerHead,
         magic=CONTAINER_MAGIC,
@@ -103,7 +104,7 @@ def encode(content: Container) -> bytes:
         attributes_bytes=len(texts[2]),
         lines_bytes=len(table),
         object_bytes=len(kernel.object),
-        reserved=0,
+        counters_bytes=len(counters),
     )
     sealed = checksum(rest, checksum(head(checksum=0).pack()[_COVERED:]))
     return head(checksum=sealed).pack() + rest
@@ -128,6 +129,7 @@ def decode(data: bytes) -> Container:
         entry=_string(reader, head.entry_bytes),
         attributes=_string(reader, head.attributes_bytes),
         lines=lines.decode(reader.raw(head.lines_bytes)),
+        counters=lines.decode_counters(reader.raw(head.counters_bytes)),
         object=reader.raw(head.object_bytes),
         lanes=head.lanes,
         flat=bool(flags & KernelFlag.FLAT),

@@ -6,10 +6,11 @@ import struct
 
 from anyzero.compiler.line_table import LineTable, Place
 from anyzero.layouts import container as layout
-from anyzero.layouts.container import LinePlace, LineRow, LineTableHead
+from anyzero.layouts.container import CounterPlace, LinePlace, LineRow, LineTableHead
+from anyzero.layouts.kernel import MOST_COUNTERS
 from anyzero.wire import Reader, WireError
 
-__all__ = ["decode", "encode"]
+__all__ = ["decode", "decode_counters", "encode"]
 
 
 def encode(table: LineTable) -> bytes:
@@ -69,3 +70,14 @@ def decode(data: bytes) -> LineTable:
     if any(row.place > len(places) for row in rows):
         raise WireError("the line table of the container refers to an entry that does not exist")
     return LineTable(tuple((row.offset, row.place) for row in rows), places)
+
+
+def decode_counters(data: bytes) -> tuple[CounterPlace, ...]:
+    """The places of counters; raises WireError for bytes that are none."""
+    size = layout.COUNTER_PLACE_BYTES
+    if len(data) % size:
+        raise WireError("the counters of the container have an inconsistent length")
+    places = tuple(CounterPlace.unpack(data[at : at + size]) for at in range(0, len(data), size))
+    if any(each.counter >= MOST_COUNTERS for each in places):
+        raise WireError("the container has more counters than there may be")
+    return places

@@ -198,6 +198,7 @@ class FunctionWriter:
         self._loops.pop()
         b.branch(after)
         b.label(after)
+        b.line(self._file, getattr(s.node, "lineno", 0))
         if rotated:
             b.branch_if(self.values.again(first), head, done)
         b.branch(head)
@@ -229,6 +230,7 @@ class FunctionWriter:
         self._loops.pop()
         b.branch(after)
         b.label(after)
+        b.line(self._file, getattr(s.node, "lineno", 0))
         following = b.emit("IAdd", of, b.load(of, counter), step)
         if isinstance(s.step, tree.Constant) and abs(s.step.value) == 1:
             self.module.need(extension="SPV_KHR_no_integer_wrap_decoration")
