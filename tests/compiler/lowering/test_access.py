@@ -185,3 +185,20 @@ def test_given_constant_bits_then_neighbours_are_asked_for_only_where_there_may_
 ) -> None:
     found = calls(loading(lambda d: d.emit(how, "i64", [d.id(), d.i64(by)])))
     assert found == ["masked.load.v16i32"] * neighbours + ["masked.gather.v16i32"]
+
+
+def test_given_a_stencil_of_clamped_indices_then_rows_share_the_test_of_a_column() -> None:
+    def draft() -> Draft:
+        d = Draft()
+        source, out, width = d.argument("ptr"), d.argument("ptr", 8), d.argument("i32", 16)
+        x, y = (d.cast("trunc", d.id("global_id", dimension), "i32") for dimension in (0, 1))
+        low = d.const("i32", 0)
+        columns = [d.math("s_clamp", "i32", d.add(x, d.const("i32", dx)), low, width) for dx in range(2)]
+        for dy in range(3):
+            row = d.mul(d.add(y, d.const("i32", dy)), width)
+            for dx, column in enumerate(columns):
+                (value,) = d.get(d.element(source, d.cast("sext", d.add(row, column), "i64")))
+                d.put(d.offset(d.element(out, d.id(), 32), 4 * (2 * dy + dx)), value)
+        return d
+
+    assert len(re.findall(rf"icmp ne <{LANES} x i32>", text_of(draft))) == 2

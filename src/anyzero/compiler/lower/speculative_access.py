@@ -117,5 +117,8 @@ def _index(e: Emitter, op: Op, step: int) -> _Index:
         ):
             # One that wraps around between two lanes has no lanes in the same buffer.
             op = op.args[0]
+        elif op.name == "add" and any(e.shape(each).uniform for each in op.args):
+            # All rows of a stencil share the test of what is left.
+            op = op.args[e.shape(op.args[0]).uniform]
         else:
             return _Index(op, step)

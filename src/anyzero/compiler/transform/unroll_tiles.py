@@ -80,7 +80,7 @@ def _tile(loop: Loop, forms: Forms, body: Body) -> _Tile | None:
     start, bits = phi.args[_place(loop, before[0])], WIDTHS[phi.type]
     by, end = signed(following.args[1].info, bits), signed(bound.info, bits)
     form, first = forms.of(start), forms.range(start)
-    if form is None or first is None or form.terms != (((("builtin", ("local_id", 0))), 1),) or by <= 0:
+    if form is None or first is None or form.terms != ((("builtin", ("local_id", 0)), 1),) or by <= 0:
         return None
     turns = max(-(-(end - first[0]) // by), 1)
     if turns > TURNS or turns * iteration_size(loop) > OPERATIONS or _is_used_behind(loop, body):
