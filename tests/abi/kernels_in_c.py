@@ -154,7 +154,7 @@ def container(object_: bytes, **facts: Any) -> bytes:
         attributes_bytes=len(attributes),
         lines_bytes=0,
         object_bytes=len(object_),
-        reserved=0,
+        counters_bytes=0,
     )
     covered = CONTAINER_HEAD_OFFSETS["checksum"] + 8
     return head(checksum=zlib.crc32(head(checksum=0).pack()[covered:] + rest)).pack() + rest

@@ -38,9 +38,11 @@ def count_access(e: Emitter, kind: CounterKind) -> None:
 
 def _add(e: Emitter, kind: CounterKind, words: Iterable[int]) -> None:
     debug = e.choices.debug
-    known = {word for word in words if isinstance(word, SourcePlace)} if debug is not None else ()
-    places = sorted({debug.number(word) for word in known}) if debug is not None else []
-    key = kind, tuple(places or [NOWHERE])
+    places = {NOWHERE}
+    if debug is not None:
+        # Words of several inlined calls may be equal, and are different places.
+        places = {debug.number(word) for word in words if isinstance(word, SourcePlace)} or places
+    key = kind, tuple(sorted(places))
     number = e.counters.setdefault(key, len(e.counters))
     if number >= MOST_COUNTERS:
         return
