@@ -17,8 +17,8 @@ TOOLS := $(VENV)/.tools
 READY := $(VENV)/.ready
 # Newer ones look for the job server of a make that has closed it to them.
 NINJA := env -u MAKEFLAGS $(BIN)/ninja
-# Our own build puts the library where the sources are, so the install only has to point there.
-INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
+# Our own build puts the library where the sources are, so the install only has to point there. Python compiles what is imported.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
 CXX_FILES = $(shell find engine binding loader opencl wheel tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' -not -path 'engine/layouts/gen/*' -not -path 'engine/check/gen/*' -not -path 'loader/gen/*' 2>/dev/null)
 # gcc's thread sanitizer cannot map its shadow on kernels with many bits of address randomisation.
 FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
