@@ -19,8 +19,9 @@ REPLY = BuildReply(
 
 
 def test_compiled_code_finds_these_offsets() -> None:
-    """Typed once more, because kernels of earlier versions are in caches: a change needs another container magic, unless
-    it is a field at the end, which those do not use.
+    """Typed once more, because kernels of earlier versions are in caches.
+
+    A change needs another container magic, unless it is a field at the end, which those do not use.
     """
     assert kernel.GRID_OFFSETS == {
         "group_count": 0,
