@@ -134,7 +134,7 @@ def test_an_index_that_is_none_is_explained(ctx: az.Context) -> None:
         with pytest.raises(TypeError, match="an index is an integer, a slice"):
             x[index]  # type: ignore[index]
     with pytest.raises(az.InvalidArgument, match="dpnp"):
-        x[[0]]  # type: ignore[index]
+        x[[0.5]]  # type: ignore[index]
     for part in (None, 1.5, (0, None)):
         with pytest.raises(TypeError, match="of an image is an integer or a slice"):
             image[part]  # type: ignore[index]
