@@ -17,8 +17,10 @@ TOOLS := $(VENV)/.tools
 READY := $(VENV)/.ready
 # Newer ones look for the job server of a make that has closed it to them.
 NINJA := env -u MAKEFLAGS $(BIN)/ninja
-# Our own build puts the library where the sources are, so the install only has to point there. Python compiles what is imported.
-INSTALL := $(BIN)/python -m pip install --quiet --no-compile --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
+# Our own build puts the library where the sources are, so the install only has to point there.
+POINTING := --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
+# uv needs a quarter of pip's processor time, but does not read pip's configuration: where it fails, pip tries.
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/python -m pip install --quiet $(1)
 CXX_FILES = $(shell find engine binding loader opencl wheel tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' -not -path 'engine/layouts/gen/*' -not -path 'engine/check/gen/*' -not -path 'loader/gen/*' 2>/dev/null)
 # gcc's thread sanitizer cannot map its shadow on kernels with many bits of address randomisation.
 FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
@@ -47,11 +49,11 @@ endef
 $(TOOLS): pyproject.toml
 	$(check_python)
 	$(SAY) 'installing the tools into $(VENV)'
-	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@$(BIN)/python -m pip install --quiet uv $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 	@touch $@
 
 $(READY): $(TOOLS)
-	@$(INSTALL) '.[dev]'
+	@$(call install,$(POINTING) '.[dev]')
 	@touch $@
 
 .PHONY: build
@@ -213,7 +215,7 @@ spirv: $(READY)  ## compile the tests' kernels from their sources (fetches clang
 DOCS := $(VENV)/.docs
 $(DOCS): $(READY)
 	$(SAY) 'installing mkdocs into $(VENV)'
-	@$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	@wanted=$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])'); $(call install,$$wanted)
 	@touch $@
 
 .PHONY: docs
