@@ -75,7 +75,7 @@ def test_a_kernel_over_chunks_on_the_cluster(client: Any, workers: list[str]) ->
     y = az.cluster.map(tasks.scale, x, 3.0)
     assert isinstance(y._meta, az.Buffer)
     np.testing.assert_allclose(host(az.cluster.to_host(y)), MATRIX.ravel() * 6, rtol=1e-6)
-    assert az.cluster.map(tasks.scale, x, 3.0).name == y.name
+    assert tasks.scale.map(x, 3.0).name == y.name
     assert az.cluster.map(tasks.scale, x, 4.0).name != y.name
     assert host(az.cluster.map(tasks.generic, x).sum()) == pytest.approx(float(MATRIX.sum()) * 2, rel=1e-5)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
 from anyzero import errors
@@ -218,6 +219,11 @@ class Kernel:
         from anyzero.language.simulate import Simulation
 
         return Simulation(self)
+
+    def map(self, *args: Any, **options: Any) -> Any:
+        """The kernel over the chunks of Dask arrays, as `az.cluster.map(kernel, *args, **options)` describes it."""
+        # By its name: imports point down, and most programs have no Dask.
+        return import_module("anyzero.cluster").map(self, *args, **options)
 
     def on(self, context: Context) -> ApiKernel:
         """The kernel in a context: for launches without buffers, and for indirect launches."""
