@@ -73,11 +73,7 @@ std::vector<RingPoint> busy_rings(Driver& driver) {
 
 bool are_idle(const Driver& driver) {
   bool idle = true;
-  const auto look = [&](const Ring& ring) { idle = idle && ring.idle(); };
-  for (Device* card : driver.cards()) {
-    card->each_ring(look);
-    for (Device* tile : card->tiles()) tile->each_ring(look);
-  }
+  each_ring(driver, [&](const Ring& ring) { idle = idle && ring.idle(); });
   return idle;
 }
 

@@ -6,14 +6,23 @@
 
 #include "../exec/program.h"
 #include "../exec/ring.h"
+#include "../objects/devices/device.h"
+#include "../objects/devices/driver.h"
 
 namespace anyzero {
 
-class Driver;
 class Event;
 class Fence;
 class Image;
 
+// Shows the rings of all devices and tiles of the driver.
+template <class F>
+void each_ring(const Driver& driver, F&& look) {
+  for (Device* card : driver.cards()) {
+    card->each_ring(look);
+    for (Device* tile : card->tiles()) tile->each_ring(look);
+  }
+}
 // Whether no queue of the driver has anything to do: then no command uses any object.
 bool are_idle(const Driver& driver);
 // The rings of all devices of the driver that have something to do, held.

@@ -180,13 +180,9 @@ void report_races() {
 // A wait has failed because a queue is lost: commands of lost queues will not run.
 void saw_lost(Driver& driver) {
   std::vector<uint64_t> lost;
-  const auto look = [&](const Ring& ring) {
+  each_ring(driver, [&](const Ring& ring) {
     if (ring.lost()) lost.push_back(ring.number());
-  };
-  for (Device* card : driver.cards()) {
-    card->each_ring(look);
-    for (Device* tile : card->tiles()) tile->each_ring(look);
-  }
+  });
   with_order([&](Watch& watch) {
     for (uint64_t number : lost) watch.order.host_saw_lost(number);
   });

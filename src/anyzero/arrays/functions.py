@@ -184,7 +184,7 @@ def _take(a: Buffer, indices: Any, axis: int | None = None, out: None = None, mo
 
 @_defines(np.unravel_index)
 def _unravel_index(indices: Buffer, shape: Any, order: Any = "C") -> Any:
-    # Where an element is, the host wants to know.
+    # Indices are few, and numpy's own functions go on with them.
     return np.unravel_index(indices.copy_to(), shape, order)
 
 

@@ -10,7 +10,7 @@ import mmap
 import struct
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -143,14 +143,12 @@ def _codes(data: bytes) -> list[Code]:
     return found
 
 
-def _counters(rows: Iterable[CounterPlace], table: LineTable) -> list[LaneCount]:
-    """The counters by their number, all at zero."""
-    found: list[LaneCount] = []
+def _counters(rows: Sequence[CounterPlace], table: LineTable) -> list[LaneCount]:
+    """The counters by their number, all at zero. Each has a row for each of its places, and at least one."""
+    found = [LaneCount(CounterKind.BLOCK, ()) for _ in {row.counter for row in rows}]
     for row in rows:
-        while row.counter >= len(found):
-            found.append(LaneCount(CounterKind.BLOCK, ()))
-        if row.kind not in list(CounterKind) or row.place > len(table.places):
-            raise ValueError("a counter of it is of no known kind or place")
+        if row.counter >= len(found) or row.kind not in list(CounterKind) or row.place > len(table.places):
+            raise ValueError("a counter of it is of no known number, kind or place")
         place = table.places[row.place - 1] if row.place else None
         found[row.counter].kind = CounterKind(row.kind)
         found[row.counter].places += (place,)

@@ -78,10 +78,9 @@ def _threads(shapes: Sequence[DeviceShape], settings: Config) -> int:
     """The threads of the one pool for all devices: those of the tile that ANYZERO_DEVICE names, or of the largest."""
     named = settings.device
     if named and named.tile is not None:
-        kinds = {named.backend} - {None, "gpu"}
-        candidates = [shape for shape in shapes if shape.backend != "npu" and (not kinds or shape.backend in kinds)]
-        if named.index < len(candidates) and named.tile < candidates[named.index].tiles:
-            return candidates[named.index].threads_of(named.tile)
+        known = [each for each in shapes if each.backend != "npu" and named.backend in (None, "gpu", each.backend)]
+        if named.index < len(known) and named.tile < known[named.index].tiles:
+            return known[named.index].threads_of(named.tile)
     return max(shape.threads or settings.threads for shape in shapes)
 
 
