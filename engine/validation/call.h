@@ -11,8 +11,7 @@ namespace anyzero {
 
 class CheckedCall {
  public:
-  [[gnu::always_inline]] CheckedCall(const char* function, const void* caller)
-      : on_(checks.load(std::memory_order_relaxed) != 0) {
+  [[gnu::always_inline]] CheckedCall(const char* function, const void* caller) : on_(checks.load(std::memory_order_relaxed) != 0) {
     if (!on_) return;
     outer_ = std::exchange(host_place, {function, caller});
     if (!passes_while && !in_host_function) [[unlikely]]

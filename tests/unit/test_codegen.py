@@ -102,7 +102,9 @@ class Event;
 inline constexpr uint64_t brief(uint64_t timeout) { return timeout; }
 inline bool may_pass() { return false; }
 inline bool passes_zeEventDestroy(const Event&) { return false; }
-inline bool passes_zeCommandListAppendBarrier(const CommandList&, const Event*, uint32_t, Event* const*) { return false; }
+inline bool passes_zeCommandListAppendBarrier(const CommandList&, const Event*, uint32_t, Event* const*) {
+  return false;
+}
 inline bool passes_briefly_zeEventHostSynchronize(const Event&, uint64_t) { return false; }
 }
 """
