@@ -99,10 +99,22 @@ class Entry:
             yield f"  {self._fail('unsupported')}"
         yield "}"
 
-    def _signature(self, named: bool) -> str:
+    def tested_lines(self, quick: str) -> Iterator[str]:
+        """The same checks and call as a function of its own, with a test of check mode in front of the call.
+
+        If the test fails, `examine` is set and nothing is called.
+        """
+        own = f"{self.function.type} enter_{self.function.name}({self._listed(named=True)}, bool& examine)"
+        yield f"[[gnu::always_inline]] inline {own} try {{"
+        yield from (f"  {line}" for line in self._body(quick))
+        yield from ("} catch (...) {", f"  {self._fail('caught')}", "}")
+
+    def _listed(self, named: bool) -> str:
         params = ((param.name if named else None, param.type) for param in self.function.params)
-        listed = c_types.parameters(params) if self.function.params else ""
-        return f"ZE_APIEXPORT {self.function.type} ZE_APICALL {self.function.name}({listed})"
+        return c_types.parameters(params) if self.function.params else ""
+
+    def _signature(self, named: bool) -> str:
+        return f"ZE_APIEXPORT {self.function.type} ZE_APICALL {self.function.name}({self._listed(named)})"
 
     # Which parameter is what
 
@@ -128,13 +140,24 @@ class Entry:
 
     # The checks, in the order in which their errors take precedence
 
-    def _body(self) -> Iterator[str]:
+    def _body(self, quick: str | None = None) -> Iterator[str]:
         yield from self._handle_checks()
         yield from self._pointer_checks()
         yield from self._value_checks()
         yield from self._rule_checks()
         yield from self._element_checks()
-        yield self._call()
+        yield from self._quick_test(quick) if quick else (f"return {self._call()};",)
+
+    def _quick_test(self, quick: str) -> Iterator[str]:
+        first, *rest = self.function.params
+        given = ", ".join([f"*{names.object_of_param(first)}", *map(self._argument, rest)])
+        yield f"if (!{quick}({given})) [[unlikely]] return examine = true, ZE_RESULT_SUCCESS;"
+        if "briefly" not in quick:
+            yield f"return {self._call()};"
+            return
+        yield f"const {self.function.type} result = {self._call().replace('timeout', 'brief(timeout)')};"
+        yield "examine = result == ZE_RESULT_NOT_READY && timeout == UINT64_MAX;"
+        yield "return result;"
 
     def _handle_checks(self) -> Iterator[str]:
         places = count()
@@ -188,11 +211,12 @@ class Entry:
         return self._fail("bad_handle", quoted(value), value, result=result)
 
     def _call(self) -> str:
+        """Of the method."""
         params = list(self.function.params)
         target = f"{self.class_name}::"
         if params and self._is_self(params[0]):
             target = f"{names.object_of_param(params.pop(0))}->"
-        return f"return {target}{self.method}({', '.join(map(self._argument, params))});"
+        return f"{target}{self.method}({', '.join(map(self._argument, params))})"
 
     def _argument(self, param: Param) -> str:
         if self._is_handle(param):

@@ -22,12 +22,14 @@ from codegen import (
     tables,
     traced,
     values,
+    watched,
 )
 from codegen.outputs import NOTICE, Output
 
 
 def outputs(root: Path) -> list[Output]:
     api, npu, classes = _load(root)
+    hooks = traced.read_hooks(root / "engine" / "validation")
     families = layouts.load(root / "spec" / "layouts.toml")
     return [
         *layouts_cpp.outputs(families),
@@ -37,7 +39,8 @@ def outputs(root: Path) -> list[Output]:
         *structures.outputs(api),
         *entries.outputs(api, classes),
         *tables.outputs(api),
-        *traced.outputs(api, root / "engine" / "validation"),
+        *traced.outputs(api, hooks),
+        *watched.outputs(api, classes, hooks),
         *checks.outputs(root / "spec" / "checks.toml"),
         *loader.outputs(api),
         *ctypes_package.outputs(api),

@@ -15,6 +15,7 @@ FOLDER = "engine/abi/gen"
 _HEADER = """
 #pragma once
 
+#include "traced.h"
 #include "ze_api.h"
 
 namespace anyzero {
@@ -25,8 +26,8 @@ extern const ze_handle_t ddi_handle;
 // The API function of that name, or nullptr.
 void* find_function(const char* name);
 
-// Puts the traced functions into all tables, in place of the plain ones.
-void trace_tables();
+// Puts one version of the functions into all tables, in place of the plain ones.
+void replace_in_tables(void* TracedFunction::* version);
 
 }  // namespace anyzero
 """
@@ -55,11 +56,11 @@ void* find_function(const char* name) {
 
 
 _TRACE = """
-void trace_tables() {
+void replace_in_tables(void* TracedFunction::* version) {
   for (const auto& [table, count] : tables) {
     for (size_t i = 0; i < count; ++i) {
       for (const TracedFunction& function : traced_functions)
-        if (function.plain == table[i]) table[i] = function.watched;
+        if (function.plain == table[i]) table[i] = function.*version;
     }
   }
 }

@@ -4,7 +4,7 @@ Loaders get the watched ones instead of the plain ones if a recording or check m
 always calls the traced ones, which test whether anything looks at calls. Check mode looks before and after a call by
 the functions that engine/validation/hooks.h declares: `before_NAME` has the parameters of the function, and refuses the
 call where it returns a result; `after_NAME` has the call's result in front. engine/validation/passing.h has tests that
-decide for most calls: where `passes_NAME` is true, none of the hooks is needed.
+decide for most calls: where `passes_NAME` is true, none of the hooks is needed (watched.py).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ struct TracedFunction {
   const char* name;
   const char* signature;  // with the names of its parameters
   void* plain;
-  void* watched;  // recorded and checked
-  void* traced;   // the same where anything looks at calls, else the plain one
+  void* examined;  // recorded and checked
+  void* watched;   // the same, unless nothing but check mode looks at calls and lets this one pass
+  void* traced;    // the same where anything looks at calls, else the plain one
 };
 
 // Sorted by name. Records of calls have the index.
@@ -44,45 +45,61 @@ extern const std::span<const TracedFunction> traced_functions;
 
 _HOOK = re.compile(r"\b(ze_result_t|void|bool) ((?:before|after|passes|passes_briefly)_z\w+)\(")
 
+Hooks = Mapping[str, str]
+"""What each hook returns."""
 
-def outputs(api: Api, validation: Path) -> Iterator[Output]:
-    hooks = _hooks("".join((validation / name).read_text() for name in ("hooks.h", "passing.h")))
+
+def outputs(api: Api, hooks: Hooks) -> Iterator[Output]:
     yield Output(f"{FOLDER}/traced.h", slashes() + _HEADER)
     yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api, hooks)) + "\n")
 
 
-def _hooks(header: str) -> dict[str, str]:
-    """What each hook returns."""
-    return {name: type_ for type_, name in _HOOK.findall(header)}
+def read_hooks(validation: Path) -> Hooks:
+    text = "".join((validation / name).read_text() for name in ("hooks.h", "passing.h"))
+    return {name: type_ for type_, name in _HOOK.findall(text)}
 
 
-def _source(api: Api, hooks: Mapping[str, str]) -> Iterator[str]:
+def quick_test(name: str, hooks: Hooks) -> str | None:
+    """The test of passing.h that decides for most calls of that function."""
+    return next((each for each in (f"passes_{name}", f"passes_briefly_{name}") if each in hooks), None)
+
+
+def _parameters(function: Function) -> str:
+    return c_types.parameters((param.name, param.type) for param in function.params) if function.params else ""
+
+
+def _source(api: Api, hooks: Hooks) -> Iterator[str]:
     in_tables = {slot.function for table in api.tables.values() for slot in table.slots}
     functions = [api.functions[name] for name in sorted(in_tables)]
     yield from (slashes(), '#include "traced.h"', "", '#include "../../trace/calls.h"')
-    yield from (f'#include "../../validation/{name}.h"' for name in ("call", "hooks", "passing"))
-    yield from ('#include "ze_api.h"', "")
-    yield from ("namespace anyzero {", "", "namespace {", "")
+    yield from (f'#include "../../validation/{name}.h"' for name in ("call", "hooks"))
+    yield from ('#include "watched.h"', '#include "ze_api.h"', "")
+    yield from ("namespace anyzero {", "")
+    quick = {function.name for function in functions if quick_test(function.name, hooks)}
     for index, function in enumerate(functions):
-        yield from _wrapper(api, function, index, hooks)
+        if function.name in quick:
+            yield from _examining(api, function, index, hooks, "examined")
+    yield from ("namespace {", "")
+    for index, function in enumerate(functions):
+        if function.name not in quick:
+            yield from _examining(api, function, index, hooks, "watched")
+        yield from _tracing(function, function.name in quick)
     yield "const TracedFunction all[] = {"
     for function in functions:
         name = function.name
         listed = ", ".join(param.name for param in function.params)
-        addresses = ", ".join(f"reinterpret_cast<void*>({each}{name})" for each in ("", "watched_", "traced_"))
+        kinds = ("", "examined_" if name in quick else "watched_", "watched_", "traced_")
+        addresses = ", ".join(f"reinterpret_cast<void*>({each}{name})" for each in kinds)
         yield f'    {{"{name}", "{name}({listed})", {addresses}}},'
     yield from ("};", "", "}  // namespace", "")
     yield from ("const std::span<const TracedFunction> traced_functions(all);", "", "}  // namespace anyzero")
 
 
-def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str]) -> Iterator[str]:
+def _examining(api: Api, function: Function, index: int, hooks: Hooks, kind: str) -> Iterator[str]:
+    """The function with all hooks around it."""
     name = function.name
-    params = c_types.parameters((param.name, param.type) for param in function.params) if function.params else ""
     arguments = ", ".join(param.name for param in function.params)
-    call = f"{name}({arguments})"
-    quick = next((f"{each}_{name}" for each in ("passes", "passes_briefly") if f"{each}_{name}" in hooks), None)
-    looked_at = "examined" if quick else "watched"
-    yield f"[[gnu::noinline]] {function.type} ZE_APICALL {looked_at}_{name}({params}) {{"
+    yield f"[[gnu::noinline]] {function.type} ZE_APICALL {kind}_{name}({_parameters(function)}) {{"
     yield f"  CallRecord record({index}, __builtin_return_address(0));"
     before, after = hooks.get(f"before_{name}"), f"after_{name}" in hooks
     general = list(_general_checks(api, function))
@@ -95,7 +112,7 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str])
         yield f"  if (checked) before_{name}({arguments});"
     elif before:
         yield f"  if (checked) if (const ze_result_t refused = before_{name}({arguments})) return refused;"
-    yield f"  const {function.type} result = {call};"
+    yield f"  const {function.type} result = {name}({arguments});"
     if after:
         yield f"  if (checked) after_{name}({', '.join(['result', *(param.name for param in function.params)])});"
     if appended_to:
@@ -103,35 +120,18 @@ def _wrapper(api: Api, function: Function, index: int, hooks: Mapping[str, str])
     words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
     yield f"  record.returned({', '.join(words)});"
     yield from ("  return result;", "}", "")
-    if quick:
-        # Without events, the way around the hooks needs no stack: it is a function of its own.
-        events = _events(function)
-        if events:
-            yield f"[[gnu::noinline]] {function.type} ZE_APICALL eventful_{name}({params}) {{"
-            yield f"  if ({quick}({arguments}) && events_pass({', '.join(events)})) [[likely]] return {call};"
-            yield from (f"  return examined_{name}({arguments});", "}", "")
-        yield f"[[gnu::noinline]] {function.type} ZE_APICALL watched_{name}({params}) {{"
-        if events:
-            yield f"  if ({events[1]} || {events[2]}) return eventful_{name}({arguments});"
-        yield from _passing(function, quick, arguments)
-        yield from (f"  return examined_{name}({arguments});", "}", "")
+
+
+def _tracing(function: Function, quick: bool) -> Iterator[str]:
+    """The choice between the plain function and the watched one."""
+    arguments = ", ".join(param.name for param in function.params)
     # Two functions: compilers make unlikely code small, not fast. The second call is a jump: the return address stays.
-    yield f"{function.type} ZE_APICALL traced_{name}({params}) {{"
-    yield f"  if (!is_watched()) [[likely]] return {call};"
-    yield f"  return watched_{name}({arguments});"
+    yield f"{function.type} ZE_APICALL traced_{function.name}({_parameters(function)}) {{"
+    yield f"  if (!is_watched()) [[likely]] return {function.name}({arguments});"
+    if quick:
+        yield f"  if (is_recording()) return examined_{function.name}({arguments});"
+    yield f"  return watched_{function.name}({arguments});"
     yield from ("}", "")
-
-
-def _passing(function: Function, quick: str, arguments: str) -> Iterator[str]:
-    """The way around the hooks."""
-    if quick == f"passes_{function.name}":
-        yield f"  if ({quick}({arguments})) [[likely]] return {function.name}({arguments});"
-        return
-    handle, timeout = (param.name for param in function.params)
-    yield f"  if ({quick}({arguments})) [[likely]] {{"
-    yield f"    const {function.type} result = {function.name}({handle}, brief({timeout}));"
-    yield f"    if (result != ZE_RESULT_NOT_READY || {timeout} != UINT64_MAX) [[likely]] return result;"
-    yield "  }"
 
 
 def _events(function: Function) -> tuple[str, ...]:

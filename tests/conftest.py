@@ -46,6 +46,43 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     return ByShare(config, log)
 
 
+CHECKED_FROM_OUTSIDE = os.environ.get("ANYZERO_CHECK", "off") not in ("", "off", "0")
+CHECKS_ARE_ON = "the test switches checks on itself, and ANYZERO_CHECK has done so for the whole run"
+
+
+def _skipping_if_checks_are_on() -> Generator[None, object, object]:
+    """Check mode cannot be on twice: `az.check` refuses that, which is no failure of the test."""
+    if not CHECKED_FROM_OUTSIDE:
+        return (yield)
+    from anyzero import errors
+
+    try:
+        return (yield)
+    except errors.Unavailable as error:
+        if "checks are on already" not in str(error):
+            raise
+        pytest.skip(CHECKS_ARE_ON)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    return (yield from _skipping_if_checks_are_on())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    return (yield from _skipping_if_checks_are_on())
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Names what was left out: such a run is no substitute for one without the variable."""
+    skipped = [each for each in terminalreporter.stats.get("skipped", []) if CHECKS_ARE_ON in str(each.longrepr)]
+    if skipped:
+        terminalreporter.write_line(
+            f"ANYZERO_CHECK is set: {len(skipped)} tests of check mode did not run; run them without it.", yellow=True
+        )
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Python's collector leaves out what collection has made, here and in forked children.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "../layouts/gen/kernel.h"
@@ -15,6 +16,8 @@ inline constexpr Bounds kAnywhere{0, UINT64_MAX};
 // Bounds of the allocation that contains `address`. They are empty for a null pointer and for freed memory; kAnywhere for memory
 // that is no allocation of the driver's, such as the program's own.
 Bounds bounds_around(uintptr_t address);
+// The same for addresses in a block of arguments, of which `words` are the indices: writes `found` at the same ones.
+void find_bounds(const unsigned char* args, std::span<const uint16_t> words, Bounds* found);
 
 // The allocation that contains an address, if a program made it and has not made it resident.
 bool nonresident_allocation(uintptr_t address, MemoryRange* range);

@@ -178,24 +178,11 @@ void access_lane(const CheckedLanes& lanes, unsigned lane, unsigned char* data, 
 // A dummy target for atomic operations that are out of bounds.
 alignas(64) thread_local unsigned char spare[64];
 
-bool is_pointer_argument(const Argument& argument) {
-  return argument.pointer() || (argument.kind == ArgumentKind::Value && argument.size >= sizeof(uint64_t));
-}
-
 }  // namespace
 
 void prepare_checks(RunningLaunch& running, const Launch& launch) {
   running.launch = &launch;
-  constexpr size_t kWord = sizeof(uint64_t);
-  for (const Argument& argument : launch.code->facts().arguments) {
-    if (!is_pointer_argument(argument)) continue;
-    const size_t last = std::min<size_t>((argument.offset + argument.size) / kWord, kCheckedWords);
-    for (size_t word = (argument.offset + kWord - 1) / kWord; word < last; ++word) {
-      uintptr_t address;
-      std::memcpy(&address, launch.args() + word * kWord, sizeof address);
-      running.bounds[word] = bounds_around(address);
-    }
-  }
+  find_bounds(launch.args(), launch.code->address_words(), running.bounds);
 }
 
 void check_access(RunningWorker& worker, const CheckSite& site, uint64_t* block, uint64_t mask, unsigned char* data,

@@ -1,7 +1,9 @@
 #include "code.h"
 
+#include <algorithm>
 #include <charconv>
 
+#include "../layouts/gen/kernel.h"
 #include "../profile/sampler.h"
 #include "line_symbols.h"
 
@@ -19,6 +21,18 @@ bool global_block_number(const std::string& name, size_t* number) {
   return error == std::errc() && end == name.data() + name.size() && *number > 0;
 }
 
+std::vector<uint16_t> address_words_of(const KernelFacts& facts) {
+  std::vector<uint16_t> words;
+  constexpr size_t kWord = sizeof(uint64_t);
+  for (const Argument& argument : facts.arguments) {
+    // A value may be a structure with pointers.
+    if (!argument.pointer() && argument.kind != ArgumentKind::Value) continue;
+    const size_t last = std::min<size_t>((argument.offset + argument.size) / kWord, kCheckedWords);
+    for (size_t word = (argument.offset + kWord - 1) / kWord; word < last; ++word) words.push_back(static_cast<uint16_t>(word));
+  }
+  return words;
+}
+
 }  // namespace
 
 Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& globals, const FindLinked& linked, std::string* reason) {
@@ -26,6 +40,7 @@ Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& global
   std::unique_ptr<Code, decltype(let_go)> code(new Code, let_go);
   code->container_ = std::move(container);
   if (!read_container(code->container_, &code->facts_, &code->binary_, reason)) return nullptr;
+  if (code->watched()) code->address_words_ = address_words_of(code->facts_);
   code->globals_.push_back(globals);
   for (uint64_t plan : code->facts_.links) {
     GlobalBlock block;

@@ -40,6 +40,8 @@ class Code {
   }
 
   const KernelFacts& facts() const { return facts_; }
+  // From 1; no other code of the process gets it.
+  uint64_t number() const { return number_; }
   Entry entry() const { return reinterpret_cast<Entry>(object_->entry()); }
   uintptr_t address() const { return object_->entry(); }
   // The relocatable object it was loaded from.
@@ -113,6 +115,8 @@ class Code {
   bool watched() const { return facts_.flags & (KernelFlag::kChecked | KernelFlag::kNoted); }
   bool noted() const { return facts_.flags & KernelFlag::kNoted; }
   bool checked() const { return facts_.flags & KernelFlag::kChecked; }
+  // If it was: the words of its arguments that may be addresses.
+  const std::vector<uint16_t>& address_words() const { return address_words_; }
   // True if it does not use its groups, so that the engine may choose them.
   bool flat() const { return facts_.flags & KernelFlag::kFlat; }
   bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
@@ -141,11 +145,18 @@ class Code {
   }
   uint64_t mark_of(const TurnsSource& launch) const;
 
+  static uint64_t next_number() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
+
   std::atomic<uint32_t> users_{1};
+  const uint64_t number_ = next_number();
   mutable std::atomic<uint64_t> profiled_{0};  // the number of a profile in the high half, and this code's number in it
   Pace pace_;
   KnownTurns ended_, soon_;
   KernelFacts facts_;
+  std::vector<uint16_t> address_words_;
   std::vector<unsigned char> container_;
   std::string_view binary_;
   std::vector<GlobalBlock> globals_;  // its own module's, then those of linked modules

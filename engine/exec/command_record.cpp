@@ -34,7 +34,7 @@ void add_launch(Recorder& of, Facts& facts, const LaunchPacket& packet) {
   const Launch& launch = *packet.first();
   const uint32_t* groups = launch.count_at ? &launch.count_at->groupCountX : launch.group_count;
   const uint64_t sizes[] = {launch.group_size[0], launch.group_size[1], launch.group_size[2]};
-  facts[TraceValue::Name] = 1 + of.place_of_name(launch.code, launch.code->facts().name);
+  facts[TraceValue::Name] = 1 + of.place_of_name(launch.code->number(), launch.code->facts().name);
   facts[TraceValue::Groups] = groups[0] | uint64_t{groups[1]} << 32;
   facts[TraceValue::GroupsZ] = groups[2];
   facts[TraceValue::GroupSize] = sizes[0] | sizes[1] << 21 | sizes[2] << 42;
@@ -49,7 +49,7 @@ uint64_t bytes_of(const CopyBoxesPacket& packet) {
 }  // namespace
 
 void Walk::record(const Packet& packet, uint64_t start) {
-  const uint64_t end = ticks();
+  const uint64_t end = recorded_until = ticks();
   Recorder* of = recorder();
   if (!of) return;
   TraceRecord& record = of->next();

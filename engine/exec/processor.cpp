@@ -255,7 +255,8 @@ Walk::Step Walk::step(const Packet& packet, const WaitFor* targets, uint64_t end
   Event* signal = packet.signal;
   const bool recorded = is_recording();
   uint64_t start = signal && signal->timed() ? now_ns() : 0;
-  const uint64_t tick = recorded ? ticks() : 0;
+  // A command begins where the one before it has ended: reading the counter takes longer than going on.
+  const uint64_t tick = !recorded ? 0 : recorded_until ? recorded_until : ticks();
   ring.running_ = &packet;
   if (!ring.device_.pages_on_demand() && !resident(packet)) return Step::Done;
   act(packet);

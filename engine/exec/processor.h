@@ -44,8 +44,9 @@ class Walk {
   const uint64_t until;
   const uint64_t deadline;
   uint32_t walked = 0;
-  bool untold = false;  // the ring's count has grown, and sleepers have not been woken yet
-  uint64_t worked = 0;  // bytes moved since the clock was last read, and some for every command
+  bool untold = false;          // the ring's count has grown, and sleepers have not been woken yet
+  uint64_t recorded_until = 0;  // the end of the last command, where a recording is made
+  uint64_t worked = 0;          // bytes moved since the clock was last read, and some for every command
 };
 
 }  // namespace anyzero

@@ -14,6 +14,9 @@ namespace {
 // A helper may be delayed by the work it takes on, so only waits with enough time left help a whole ring.
 constexpr uint64_t kPatience = 50'000'000;
 
+// A helping thread cannot warn about its wait; if warnings are enabled, it helps later.
+bool helps_at_once() { return !warns_of_slow_waits(); }
+
 // Sleeps until the signal is set, and warns once about a long wait.
 Signal::State sleep(Signal& signal, uint64_t target, uint64_t left, AwaitedObject what, Ring* ring, uint64_t position) {
   const uint64_t quiet = settings.slow_wait_ms * 1'000'000;
@@ -35,8 +38,7 @@ Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, Awaite
 
   const uint64_t begin = timeout == kForever ? 0 : now_ns();
   const uint64_t deadline = timeout > kForever - begin ? kForever : begin + timeout;
-  // A helping thread cannot warn about its wait; if warnings are enabled, it helps later.
-  if (ring && timeout >= kPatience && !warns_of_slow_waits()) {
+  if (ring && timeout >= kPatience && helps_at_once()) {
     GilPause pause;
     ring->help(position, deadline);
     state = signal.state(target);
@@ -64,6 +66,12 @@ Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, Awaite
 }
 
 }  // namespace
+
+void help_before_wait(Ring& ring, uint64_t position) {
+  if (ring.completed().state(position) != Signal::State::Pending || !helps_at_once()) return;
+  GilPause pause;
+  ring.help(position, kForever);
+}
 
 Signal::State host_wait(Signal& signal, uint64_t target, uint64_t timeout, AwaitedObject what, Ring* ring, uint64_t position) {
   Signal::State state = wait_for(signal, target, timeout, what, ring, position);

@@ -39,10 +39,17 @@ class CallRecord {
   CallRecord(const CallRecord&) = delete;
   CallRecord& operator=(const CallRecord&) = delete;
 
+  // The words go to the record from where the caller has them: as arguments of a function they would be moved twice.
   template <class... Words>
   [[gnu::always_inline]] void returned(uint64_t result, Words... words) {
-    if (recorder_) [[unlikely]]
-      complete(result, words...);
+    if (!recorder_) return;
+    TraceRecord* record = begin(TraceKind::Call, result);
+    if (!record) return;
+    record->what = function_;
+    constexpr size_t most = sizeof record->values / sizeof *record->values;
+    size_t next = 0;
+    (static_cast<void>(next < most && (record->values[next] = words, ++next)), ...);
+    recorder_->complete();
   }
 
   // The same for a function of an extension, which has a name instead of a number.
@@ -54,18 +61,7 @@ class CallRecord {
   }
 
  private:
-  template <class... Words>
-  [[gnu::noinline]] void complete(uint64_t result, Words... words) {
-    TraceRecord* record = begin(TraceKind::Call, result);
-    if (!record) return;
-    record->what = function_;
-    const uint64_t values[] = {words..., 0};
-    constexpr size_t most = sizeof record->values / sizeof *record->values;
-    std::memcpy(record->values, values, (sizeof...(words) < most ? sizeof...(words) : most) * sizeof *values);
-    recorder_->complete();
-  }
-
-  TraceRecord* begin(TraceKind kind, uint64_t result) const {
+  [[gnu::noinline]] TraceRecord* begin(TraceKind kind, uint64_t result) const {
     if (!recorder_ || !recorder_->is_of_this_process()) return nullptr;
     const uint64_t end = ticks();
     const Submission submission = recorder_->exchange(outer_);

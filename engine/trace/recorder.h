@@ -44,7 +44,7 @@ class Recorder {
     __builtin_prefetch(ahead, 1);
     __builtin_prefetch(ahead + 64, 1);
     if (written_ % kPart == 0) [[unlikely]]
-      calibrate();
+      next_part();
   }
 
   // A forked child has its parent's recorders, and must not write into its parent's recording.
@@ -52,16 +52,28 @@ class Recorder {
   bool writes_to(const RecordingFile* file) const { return file_ == file; }
 
   // Sets the submission of the thread's current call, and returns the previous one.
-  Submission exchange(Submission submission) { return std::exchange(submission_, submission); }
+  Submission exchange(Submission submission) {
+    // Word by word: the processor waits for stores of two words before a load of both.
+    return {std::exchange(submission_.queue, submission.queue), std::exchange(submission_.position, submission.position)};
+  }
 
   // Records that the thread's next calls come from this line, encoded as in recording.h, unless the last such record says the same.
-  void record_line(uint64_t line);
+  void record_line(uint64_t line) {
+    constexpr uint64_t kAgain = 1024;  // newer records may have replaced the last one
+    if (line != line_ || (line && written_ - line_said_ >= kAgain)) [[unlikely]]
+      add_line(line);
+  }
   // The offset of `name` among the recording's texts; a new text is added. Cached by `object`, which has the name.
   uint64_t place_of_name(const void* object, std::string_view name);
   // The same for a literal.
   uint64_t place_of_literal(const char* text) {
     const Known& known = known_[slot_of(text)];
     return known.object == text ? known.at : remember(text, text);
+  }
+  // The same for an object that has a number which no other ever gets; from 1.
+  uint64_t place_of_name(uint64_t number, std::string_view name) {
+    const Numbered& known = numbered_[number % kKnown];
+    return known.number == number ? known.at : remember(number, name);
   }
 
  private:
@@ -71,7 +83,10 @@ class Recorder {
     const void* object;
     uint64_t at;
   };
-  static constexpr uint64_t kPart = 1 << 10;  // records between two calibrations
+  struct Numbered {
+    uint64_t number, at;
+  };
+  static constexpr uint64_t kPart = 1 << 11;  // records between two calibrations
   static constexpr uint64_t kAhead = 2;       // records, for the prefetch
   static constexpr size_t kKnown = 64;
 
@@ -79,8 +94,10 @@ class Recorder {
     const auto address = reinterpret_cast<uintptr_t>(object);
     return (address / 64 ^ address / 8) % kKnown;
   }
+  void add_line(uint64_t line);
   uint64_t remember(const void* object, std::string_view text);
-  void calibrate() const;
+  uint64_t remember(uint64_t number, std::string_view text);
+  void next_part() const;
 
   const RecordingFile* file_;
   TraceThread* thread_;
@@ -92,6 +109,7 @@ class Recorder {
   uint64_t line_;       // of the last line record
   uint64_t line_said_;  // index of that record
   Known known_[kKnown];
+  Numbered numbered_[kKnown];
 };
 
 // The calling thread's. A pointer only: a library that is loaded late gets little static thread-local memory.

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -24,6 +25,7 @@
 #include "../system/clock.h"
 #include "../system/mutex.h"
 #include "../system/new_file.h"
+#include "ring_pages.h"
 
 namespace anyzero {
 
@@ -124,6 +126,7 @@ Recorder* RecordingFile::add_thread() const {
   added.generation_ = generation;
   added.thread_->id = static_cast<uint64_t>(syscall(SYS_gettid));
   prctl(PR_GET_NAME, added.thread_->name);
+  provide_pages(added.ring_, std::min(records, 2 * Recorder::kPart) * sizeof *added.ring_);
   return &added;
 }
 
@@ -140,11 +143,13 @@ Recorder* join_recording() {
   return added;
 }
 
-void Recorder::calibrate() const { file_->calibrate(); }
+// Calibrates, and has memory provided for the part behind the one that begins.
+void Recorder::next_part() const {
+  file_->calibrate();
+  if (written_ + kPart <= mask_) provide_pages(&ring_[written_ + kPart], kPart * sizeof *ring_);
+}
 
-void Recorder::record_line(uint64_t line) {
-  constexpr uint64_t kAgain = 1024;  // newer records may have replaced the last one
-  if (line == line_ && (!line || written_ - line_said_ < kAgain)) return;
+void Recorder::add_line(uint64_t line) {
   line_ = line;
   line_said_ = written_;
   TraceRecord& record = next();
@@ -160,6 +165,11 @@ void Recorder::record_line(uint64_t line) {
 uint64_t Recorder::remember(const void* object, std::string_view text) {
   known_[slot_of(object)] = {object, place_of_text(text)};
   return known_[slot_of(object)].at;
+}
+
+uint64_t Recorder::remember(uint64_t number, std::string_view text) {
+  numbered_[number % kKnown] = {number, place_of_text(text)};
+  return numbered_[number % kKnown].at;
 }
 
 uint64_t Recorder::place_of_name(const void* object, std::string_view name) {

@@ -7,21 +7,7 @@
 
 namespace anyzero {
 
-namespace {
-
-// For the calling thread's next call; nothing was noted if the time is 0.
-struct Noted {
-  uint64_t line, at;
-};
-constinit thread_local Noted noted __attribute__((tls_model("initial-exec"))) = {};
-
-}  // namespace
-
-CallStart start_of_call(const void* caller) {
-  if (const Noted found = noted; found.at) {
-    noted.at = 0;
-    return {found.line, found.at};
-  }
+CallStart read_start(const void* caller) {
   const LineReader read = line_reader.load(std::memory_order_acquire);
   const uint64_t line = read ? read(caller) : 0;
   return {line, ticks()};
@@ -33,7 +19,7 @@ extern "C" {
 ZE_APIEXPORT void zexTraceLinesBy(LineReader reader) { line_reader.store(reader, std::memory_order_release); }
 
 // Notes the line of the calling thread's next call, 0 for none, and when the call begins.
-ZE_APIEXPORT void zexTraceNoteLine(uint64_t line, uint64_t tick) { noted = {line, tick}; }
+ZE_APIEXPORT void zexTraceNoteLine(uint64_t line, uint64_t tick) { noted_start = {line, tick}; }
 
 // Encodes a line for the recording in progress; 0 without one, or if the line does not fit.
 ZE_APIEXPORT uint64_t zexTraceLine(const char* file, const char* function, uint32_t line) {

@@ -11,13 +11,15 @@ namespace anyzero {
 
 class CheckedCall {
  public:
-  [[gnu::always_inline]] CheckedCall(const char* function, const void* caller)
-      : on_(checks.load(std::memory_order_relaxed) != 0), outer_(host_place) {
-    host_place = {function, caller};
-    if (on_ && !is_caller && !in_host_function) [[unlikely]]
+  [[gnu::always_inline]] CheckedCall(const char* function, const void* caller) : on_(checks.load(std::memory_order_relaxed) != 0) {
+    if (!on_) return;
+    outer_ = std::exchange(host_place, {function, caller});
+    if (!passes_while && !in_host_function) [[unlikely]]
       add_caller();
   }
-  ~CheckedCall() { host_place = outer_; }
+  ~CheckedCall() {
+    if (on_) host_place = outer_;
+  }
   CheckedCall(const CheckedCall&) = delete;
   CheckedCall& operator=(const CheckedCall&) = delete;
 
@@ -25,7 +27,7 @@ class CheckedCall {
 
  private:
   const bool on_;
-  const HostPlace outer_;  // of a call that this one is inside of
+  HostPlace outer_;  // of a call that this one is inside of
 };
 
 }  // namespace anyzero

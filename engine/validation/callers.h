@@ -3,13 +3,15 @@
 
 #include <atomic>
 
+#include "../system/watched.h"
 #include "other_threads.h"
 
 namespace anyzero {
 
 inline constinit std::atomic<int> callers{0}, waiting_callers{0};
 
-inline constinit thread_local bool is_caller __attribute__((tls_model("initial-exec"))) = false;
+// What `watched` has to be for the thread's calls to pass (passing.h): kChecked in a thread that is counted, and nothing before.
+inline constinit thread_local uint32_t passes_while __attribute__((tls_model("initial-exec"))) = 0;
 
 // Counts the calling thread until its end.
 [[gnu::cold, gnu::noinline]] inline void add_caller() {
@@ -19,7 +21,7 @@ inline constinit thread_local bool is_caller __attribute__((tls_model("initial-e
   };
   static thread_local Caller caller;
   static_cast<void>(&caller);
-  is_caller = true;
+  passes_while = kChecked;
 }
 
 struct WaitingCaller {

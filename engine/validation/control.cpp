@@ -16,7 +16,7 @@ namespace {
 [[gnu::constructor]] void begin_checking() {
   check_as_told();
   if (!checks.load()) return;
-  trace_tables();
+  replace_in_tables(&TracedFunction::watched);
   // Behind the exit handlers of the program.
   std::atexit(report_leaks_at_exit);
 }

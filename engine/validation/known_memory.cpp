@@ -2,28 +2,29 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 namespace anyzero {
 
 namespace {
 
-// A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
-void make_recent_memories() {
+void make_memories() {
   static const pthread_key_t key = [] {
     pthread_key_t made;
-    pthread_key_create(&made, [](void* memories) {
-      recent_memories = nullptr;
-      delete[] static_cast<KnownMemory*>(memories);
+    pthread_key_create(&made, [](void* own) {
+      memories = &no_memories;
+      delete static_cast<ThreadMemories*>(own);
     });
     return made;
   }();
-  recent_memories = new KnownMemory[kRecentMemories + 1];
-  pthread_setspecific(key, recent_memories);
+  memories = new ThreadMemories;
+  pthread_setspecific(key, memories);
 }
 
 }  // namespace
 
 const KnownMemory& look_memory_up(uintptr_t address) {
-  if (!recent_memories) make_recent_memories();
+  if (memories == &no_memories) make_memories();
   KnownMemory found;
   // Before the lookup: a change meanwhile makes the entry old.
   found.version = allocation_changes.load(std::memory_order_relaxed);
@@ -43,7 +44,20 @@ const KnownMemory& look_memory_up(uintptr_t address) {
     found.host_reads = true;
   }
   // Freed memory may become the program's own without a call: it goes to the last place, which no lookup reads.
-  return (found.freed ? recent_memories[kRecentMemories] : recent_memory(address)) = found;
+  return memories->recent[found.freed ? kRecentMemories : recent_place(address)] = found;
+}
+
+bool let_pass(const void* pointer, const Context& context) {
+  const KnownMemory& memory = known_memory(pointer);
+  if (memory.freed || (memory.context && memory.context != &context)) return false;
+  ThreadMemories& own = *memories;
+  if (own.version != memory.version || own.context != &context) {
+    std::ranges::fill(own.passing, PassingMemory{});
+    own.version = memory.version;
+    own.context = &context;
+  }
+  own.passing[passing_place(reinterpret_cast<uintptr_t>(pointer))] = {memory.begin, memory.size, memory.end - memory.begin};
+  return true;
 }
 
 }  // namespace anyzero

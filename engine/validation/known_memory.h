@@ -18,26 +18,43 @@ struct KnownMemory {
   bool freed = false;                // it was, lately
 };
 
-inline constexpr unsigned kRecentBits = 6;
+// Memory that commands of one context may name: they begin at one of `size` addresses, and end `room` behind the first at most.
+struct alignas(32) PassingMemory {
+  uintptr_t begin = 0, size = 0, room = 0;
+};
+
+inline constexpr unsigned kPassingBits = 6, kRecentBits = 7;
 inline constexpr size_t kRecentMemories = size_t{1} << kRecentBits;
-inline constinit thread_local KnownMemory* recent_memories __attribute__((tls_model("initial-exec"))) = nullptr;
+
+struct ThreadMemories {
+  // Without a version and a context of their own: they all hold as long as these are the current ones.
+  uint64_t version = 0;
+  const Context* context = nullptr;
+  PassingMemory passing[1 << kPassingBits];
+  KnownMemory recent[kRecentMemories + 1];
+};
+inline constinit ThreadMemories no_memories;
+// A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
+inline constinit thread_local ThreadMemories* memories __attribute__((tls_model("initial-exec"))) = &no_memories;
 
 // The result lives until the thread's next look.
 const KnownMemory& look_memory_up(uintptr_t address);
 
-// The place of an address, by Fibonacci hashing: allocations at any distance from each other get places of their own.
-inline KnownMemory& recent_memory(uintptr_t address) {
-  return recent_memories[(address / 64 * 0x9E3779B97F4A7C15u) >> (64 - kRecentBits)];
-}
+// The places of an address, by Fibonacci hashing: most allocations get places of their own, at any distance from each other. Two
+// that share a place in one table have different ones in the other.
+inline size_t passing_place(uintptr_t address) { return (address * 0x9E3779B97F4A7C15u) >> (64 - kPassingBits); }
+inline size_t recent_place(uintptr_t address) { return (address * 0xD1B54A32D192ED03u) >> (64 - kRecentBits); }
 
 inline const KnownMemory& known_memory(const void* pointer) {
   const auto at = reinterpret_cast<uintptr_t>(pointer);
-  if (recent_memories) [[likely]] {
-    const KnownMemory& recent = recent_memory(at);
-    if (at - recent.begin < recent.size && recent.version == allocation_changes.load(std::memory_order_relaxed)) [[likely]]
-      return recent;
-  }
+  const KnownMemory& recent = memories->recent[recent_place(at)];
+  if (at - recent.begin < recent.size && recent.version == allocation_changes.load(std::memory_order_relaxed)) [[likely]]
+    return recent;
   return look_memory_up(at);
 }
+
+// Whether commands of the context may name this memory, as far as anything is known of it. If so, the thread's next commands pass
+// that do (passing.h).
+bool let_pass(const void* pointer, const Context& context);
 
 }  // namespace anyzero

@@ -69,10 +69,8 @@ void check_free(ze_context_handle_t handle, void* pointer, bool awaited) {
 // Refuses a command that leaves the allocation in which it begins, or uses memory that has been freed. Memory of the program's own
 // is not known. `list`: whose context the memory has to belong to, or nullptr.
 inline ze_result_t check_span(ze_command_list_handle_t list, const void* pointer, uint64_t bytes, const char* does) {
-  if (!pointer) return ZE_RESULT_SUCCESS;
-  // Without these checks, too: so that the next call passes (passing.h).
+  if (!pointer || !is_checked(kCheckMemory | kCheckStrict)) return ZE_RESULT_SUCCESS;
   const KnownMemory& memory = known_memory(pointer);
-  if (!is_checked(kCheckMemory | kCheckStrict)) return ZE_RESULT_SUCCESS;
   auto* user = list && memory.context ? checked<CommandList>(list) : nullptr;
   if (user && memory.context != &user->context()) [[unlikely]] {
     check_context(list, pointer);
@@ -89,6 +87,11 @@ inline ze_result_t check_write(ze_command_list_handle_t list, const void* to, ui
   if (is_checked(kCheckInit)) note_written(to, bytes);
   if (signal) note_result(signal, to);
   return check_span(list, to, bytes, "writes");
+}
+
+// Later commands of the list that name this memory need not come here.
+void let_pass(ze_command_list_handle_t handle, const void* pointer) {
+  if (const auto* list = checked<CommandList>(handle); list && pointer) let_pass(pointer, list->context());
 }
 
 // From the beginning of the memory to the last byte that a region touches.
@@ -110,6 +113,8 @@ void before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_d
 
 ze_result_t before_zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void* to, const void* from, size_t size,
                                                  ze_event_handle_t signal, uint32_t, ze_event_handle_t*) {
+  let_pass(list, to);
+  let_pass(list, from);
   if (ze_result_t r = check_write(list, to, size, signal)) return r;
   return check_span(list, from, size, "reads");
 }
@@ -123,6 +128,7 @@ ze_result_t before_zeCommandListAppendMemoryCopyFromContext(ze_command_list_hand
 
 ze_result_t before_zeCommandListAppendMemoryFill(ze_command_list_handle_t list, void* to, const void*, size_t, size_t size,
                                                  ze_event_handle_t signal, uint32_t, ze_event_handle_t*) {
+  let_pass(list, to);
   return check_write(list, to, size, signal);
 }
 

@@ -1,11 +1,11 @@
-// Calls that check mode has nothing to say about, as a few tests show: they go on to the function itself, by a jump.
-// `python -m codegen` finds these functions by their names. passes_NAME has the parameters of the function. passes_briefly_NAME is
-// the same for a wait: if the wait has no time limit and takes longer than kBriefWait, the other hooks look at it.
+// Calls that check mode has nothing to say about, as a few tests show: they go on as without it.
+// `python -m codegen` finds these functions by their names. passes_NAME has the objects that the entry point has found for the
+// handles, and its other parameters. passes_briefly_NAME is the same for a wait: if the wait has no time limit and takes longer
+// than kBriefWait, the hooks look at it.
 #pragma once
 
-#include <cstring>
-
 #include "../abi/handle.h"
+#include "../exec/wait.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/commands/command_queue.h"
 #include "../objects/modules/kernel.h"
@@ -18,26 +18,28 @@
 
 namespace anyzero {
 
+// One that nearly always holds: the code of the rare case lies elsewhere, so that nothing jumps where it does.
+[[gnu::always_inline]] inline bool usually(bool condition) { return __builtin_expect(condition, 1); }
+
 inline constexpr uint64_t kBriefWait = 50'000'000;  // nanoseconds
 inline uint64_t brief(uint64_t timeout) { return timeout == UINT64_MAX ? kBriefWait : timeout; }
 
 // False while something looks at every call, and before the first call of a thread.
-[[gnu::always_inline]] inline bool may_pass() { return watched.load(std::memory_order_relaxed) == kChecked && is_caller; }
-
-// A list that commands may be appended to, or nullptr.
-[[gnu::always_inline]] inline const CommandList* open_list(ze_command_list_handle_t handle) {
-  const auto* list = checked<CommandList>(handle);
-  return list && !list->closed() ? list : nullptr;
-}
+[[gnu::always_inline]] inline bool may_pass() { return watched.load(std::memory_order_relaxed) == passes_while; }
 
 // Whether all `bytes` lie in one allocation of the context, or nothing is known of them.
-[[gnu::always_inline]] inline bool is_inside(const void* pointer, uint64_t bytes, const Context& context) {
+[[gnu::always_inline]] inline bool is_inside(const ThreadMemories& known, const void* pointer, uint64_t bytes) {
   const auto at = reinterpret_cast<uintptr_t>(pointer);
-  if (!recent_memories) [[unlikely]]
-    return false;
-  const KnownMemory& recent = recent_memory(at);
-  return at - recent.begin < recent.size && bytes <= recent.end - at &&
-         recent.version == allocation_changes.load(std::memory_order_relaxed) && (recent.context == &context || !recent.context);
+  const PassingMemory& memory = known.passing[passing_place(at)];
+  const uintptr_t offset = at - memory.begin;
+  return usually(offset < memory.size) && usually(bytes <= memory.room - offset);
+}
+
+// The memory that commands of the list may name, or nullptr if nothing is known by now.
+[[gnu::always_inline]] inline const ThreadMemories* memories_for(const CommandList& list) {
+  const ThreadMemories* known = memories;
+  if (!usually(known->version == allocation_changes.load(std::memory_order_relaxed))) return nullptr;
+  return usually(known->context == &list.context()) ? known : nullptr;
 }
 
 [[gnu::always_inline]] inline bool is_host_visible(const Event& event) {
@@ -48,106 +50,109 @@ inline uint64_t brief(uint64_t timeout) { return timeout == UINT64_MAX ? kBriefW
   return (event.signal_scope() | event.wait_scope()) & ZE_EVENT_SCOPE_FLAG_HOST;
 }
 
-// Of every append with events, beside its own test: they belong to the list's context, and the signalled one shows the command's
-// results to the host, if the host can wait for it.
-inline bool events_pass(ze_command_list_handle_t handle, ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits) {
-  const auto* list = checked<CommandList>(handle);
-  if (!list || (n && !waits)) return false;
+// Of every append: its events belong to the list's context, and the signalled one shows the command's results to the host, if the
+// host can wait for it.
+[[gnu::always_inline]] inline bool events_pass(const CommandList& list, const Event* signal, uint32_t n, Event* const* waits) {
   if (signal) {
-    const auto* event = checked<Event>(signal);
-    if (!event || &event->context() != &list->context() || (is_host_visible(*event) && !has_host_scope(*event))) return false;
+    if (!usually(&signal->context() == &list.context())) return false;
+    if (is_host_visible(*signal) && !usually(has_host_scope(*signal))) return false;
   }
-  for (uint32_t i = 0; i < n; ++i) {
-    const auto* event = checked<Event>(waits[i]);
-    if (!event || &event->context() != &list->context()) return false;
-  }
+  for (uint32_t i = 0; i < n; ++i)
+    if (!usually(&waits[i]->context() == &list.context())) return false;
   return true;
 }
 
-[[gnu::always_inline]] inline bool passes_zeCommandListAppendMemoryCopy(ze_command_list_handle_t handle, void* to, const void* from,
-                                                                        size_t size, ze_event_handle_t, uint32_t,
-                                                                        ze_event_handle_t*) {
-  if (!may_pass()) return false;
-  const CommandList* list = open_list(handle);
-  return list && is_inside(to, size, list->context()) && is_inside(from, size, list->context());
+[[gnu::always_inline]] inline bool passes_zeCommandListAppendMemoryCopy(const CommandList& list, void* to, const void* from,
+                                                                        size_t size, const Event* signal, uint32_t n,
+                                                                        Event* const* waits) {
+  const ThreadMemories* known = memories_for(list);
+  if (!usually(known) || !usually(!list.closed())) return false;
+  if (!usually(is_inside(*known, to, size)) || !usually(is_inside(*known, from, size))) return false;
+  return events_pass(list, signal, n, waits);
 }
 
-[[gnu::always_inline]] inline bool passes_zeCommandListAppendMemoryFill(ze_command_list_handle_t handle, void* to, const void*,
-                                                                        size_t, size_t size, ze_event_handle_t, uint32_t,
-                                                                        ze_event_handle_t*) {
-  if (!may_pass()) return false;
-  const CommandList* list = open_list(handle);
-  return list && is_inside(to, size, list->context());
+[[gnu::always_inline]] inline bool passes_zeCommandListAppendMemoryFill(const CommandList& list, void* to, const void*, size_t,
+                                                                        size_t size, const Event* signal, uint32_t n,
+                                                                        Event* const* waits) {
+  const ThreadMemories* known = memories_for(list);
+  if (!usually(known) || !usually(!list.closed()) || !usually(is_inside(*known, to, size))) return false;
+  return events_pass(list, signal, n, waits);
 }
 
-[[gnu::always_inline]] inline bool passes_zeCommandListAppendLaunchKernel(ze_command_list_handle_t handle,
-                                                                          ze_kernel_handle_t kernel_handle, const ze_group_count_t*,
-                                                                          ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  if (!may_pass()) return false;
-  const CommandList* list = open_list(handle);
-  const auto* kernel = checked<Kernel>(kernel_handle);
-  if (!list || !kernel || &kernel->module().context() != &list->context() || !kernel->images().empty()) return false;
-  for (const Argument& argument : kernel->code().facts().arguments) {
-    if (!argument.pointer()) continue;
-    const void* memory;
-    std::memcpy(&memory, kernel->args() + argument.offset, sizeof memory);
-    if (memory && !is_inside(memory, 0, list->context())) return false;
-  }
+// After an argument was set, or memory allocated or freed.
+bool arguments_pass(const CommandList& list, Kernel& kernel);
+
+[[gnu::always_inline]] inline bool passes_zeCommandListAppendLaunchKernel(const CommandList& list, Kernel& kernel,
+                                                                          const ze_group_count_t*, const Event* signal, uint32_t n,
+                                                                          Event* const* waits) {
+  if (!usually(!list.closed()) || !usually(&kernel.module().context() == &list.context())) return false;
+  if (!usually(kernel.is_allowed(allocation_changes.load(std::memory_order_relaxed))) && !arguments_pass(list, kernel))
+    return false;
+  return events_pass(list, signal, n, waits);
+}
+
+[[gnu::always_inline]] inline bool passes_zeCommandListAppendBarrier(const CommandList& list, const Event* signal, uint32_t n,
+                                                                     Event* const* waits) {
+  return usually(!list.closed()) && events_pass(list, signal, n, waits);
+}
+
+[[gnu::always_inline]] inline bool passes_zeCommandListAppendSignalEvent(const CommandList& list, const Event& event) {
+  return !list.closed() && events_pass(list, &event, 0, nullptr);
+}
+
+[[gnu::always_inline]] inline bool passes_zeCommandListAppendWaitOnEvents(const CommandList& list, uint32_t n,
+                                                                          Event* const* waits) {
+  return !list.closed() && events_pass(list, nullptr, n, waits);
+}
+
+[[gnu::always_inline]] inline bool passes_zeEventQueryStatus(const Event& event) { return is_host_visible(event); }
+
+// Commands hold the objects that they use until they are done: an object that nothing else holds is not in use.
+[[gnu::always_inline]] inline bool is_held(const Header& object) { return object.users.load(std::memory_order_acquire) > 1; }
+
+[[gnu::always_inline]] inline bool passes_zeEventHostReset(const Event& event) {
+  return is_host_visible(event) && (!is_held(event) || are_idle(event.driver()));
+}
+
+// Results are remembered for events without host scope only.
+[[gnu::always_inline]] inline bool passes_zeEventDestroy(const Event& event) { return !is_held(event) && has_host_scope(event); }
+
+[[gnu::always_inline]] inline bool passes_zeFenceReset(const Fence& fence) {
+  return !is_held(fence) || are_idle(fence.queue().context().driver());
+}
+
+[[gnu::always_inline]] inline bool passes_zeCommandListReset(const CommandList& list) {
+  return (!list.immediate() && !list.program().shared()) || are_idle(list.context().driver());
+}
+
+[[gnu::always_inline]] inline bool passes_zeCommandQueueExecuteCommandLists(const CommandQueue& queue, uint32_t count,
+                                                                            CommandList* const* lists, const Fence* fence) {
+  if (fence) return false;
+  for (uint32_t i = 0; i < count; ++i)
+    if (&lists[i]->context() != &queue.context()) return false;
   return true;
 }
 
-[[gnu::always_inline]] inline bool passes_zeCommandListAppendBarrier(ze_command_list_handle_t list, ze_event_handle_t, uint32_t,
-                                                                     ze_event_handle_t*) {
-  return may_pass() && open_list(list);
+[[gnu::always_inline]] inline bool passes_briefly_zeEventHostSynchronize(const Event& event, uint64_t) {
+  return is_host_visible(event) && has_host_scope(event);
 }
 
-[[gnu::always_inline]] inline bool passes_zeEventQueryStatus(ze_event_handle_t handle) {
-  if (!may_pass()) return false;
-  const auto* event = checked<Event>(handle);
-  return event && is_host_visible(*event);
+[[gnu::always_inline]] inline bool passes_briefly_zeFenceHostSynchronize(const Fence&, uint64_t) { return true; }
+
+// A thread that waits runs commands itself. With a time limit it looks at the clock and at each kernel's time, so before a wait
+// that has none it does that without.
+[[gnu::always_inline]] inline void help_endless_wait(Ring& ring, uint64_t timeout) {
+  if (timeout == UINT64_MAX && !ring.idle()) help_before_wait(ring, ring.submitted());
 }
 
-inline bool passes_zeEventHostReset(ze_event_handle_t handle) {
-  if (!may_pass()) return false;
-  const auto* event = checked<Event>(handle);
-  return event && is_host_visible(*event) && are_idle(event->driver());
+[[gnu::always_inline]] inline bool passes_briefly_zeCommandQueueSynchronize(const CommandQueue& queue, uint64_t timeout) {
+  if (Ring* ring = queue.only_ring()) help_endless_wait(*ring, timeout);
+  return true;
 }
 
-inline bool passes_zeFenceReset(ze_fence_handle_t handle) {
-  if (!may_pass()) return false;
-  const auto* fence = checked<Fence>(handle);
-  return fence && are_idle(fence->queue().context().driver());
-}
-
-inline bool passes_zeCommandListReset(ze_command_list_handle_t handle) {
-  if (!may_pass()) return false;
-  const auto* list = checked<CommandList>(handle);
-  return list && are_idle(list->context().driver());
-}
-
-inline bool passes_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t handle, uint32_t count,
-                                                     ze_command_list_handle_t* lists, ze_fence_handle_t fence) {
-  if (!may_pass() || fence || !lists) return false;
-  const auto* queue = checked<CommandQueue>(handle);
-  for (uint32_t i = 0; queue && i < count; ++i) {
-    const auto* list = checked<CommandList>(lists[i]);
-    if (!list || &list->context() != &queue->context()) return false;
-  }
-  return queue;
-}
-
-[[gnu::always_inline]] inline bool passes_briefly_zeEventHostSynchronize(ze_event_handle_t handle, uint64_t) {
-  if (!may_pass()) return false;
-  const auto* event = checked<Event>(handle);
-  return event && is_host_visible(*event) && has_host_scope(*event);
-}
-
-[[gnu::always_inline]] inline bool passes_briefly_zeFenceHostSynchronize(ze_fence_handle_t, uint64_t) { return may_pass(); }
-[[gnu::always_inline]] inline bool passes_briefly_zeCommandQueueSynchronize(ze_command_queue_handle_t, uint64_t) {
-  return may_pass();
-}
-[[gnu::always_inline]] inline bool passes_briefly_zeCommandListHostSynchronize(ze_command_list_handle_t, uint64_t) {
-  return may_pass();
+[[gnu::always_inline]] inline bool passes_briefly_zeCommandListHostSynchronize(const CommandList& list, uint64_t timeout) {
+  if (list.immediate()) help_endless_wait(*list.ring(), timeout);
+  return true;
 }
 
 }  // namespace anyzero

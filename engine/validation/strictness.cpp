@@ -14,6 +14,7 @@
 #include "hooks.h"
 #include "host_scope.h"
 #include "known_memory.h"
+#include "passing.h"
 #include "races.h"
 
 namespace anyzero {
@@ -97,6 +98,22 @@ void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, u
 void before_zeEventHostSignal(ze_event_handle_t event) {
   check_host_visible(event);
   note_host_signal(event);
+}
+
+bool arguments_pass(const CommandList& list, Kernel& kernel) {
+  // Images may be destroyed meanwhile.
+  if (!kernel.images().empty()) return false;
+  const uint64_t version = allocation_changes.load(std::memory_order_relaxed);
+  for (const Argument& argument : kernel.code().facts().arguments) {
+    if (!argument.pointer()) continue;
+    const void* memory;
+    std::memcpy(&memory, kernel.args() + argument.offset, sizeof memory);
+    if (!memory) continue;
+    const KnownMemory& known = known_memory(memory);
+    if (known.freed || (known.context && known.context != &list.context())) return false;
+  }
+  kernel.note_allowed(version);
+  return true;
 }
 
 void check_context(ze_command_list_handle_t list_handle, ze_kernel_handle_t handle) {

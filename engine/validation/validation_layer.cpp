@@ -22,7 +22,7 @@ ZE_APIEXPORT int zexCheckAsLayer(uint32_t wanted) {
                          (wanted & kLayerStrict ? kCheckStrict : 0);
   if (!kinds) return EINVAL;
   if (!start_checks(kinds | kCheckPrint, nullptr)) return errno;
-  trace_tables();
+  replace_in_tables(&TracedFunction::watched);
   return 0;
 }
 

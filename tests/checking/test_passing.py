@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ctypes import byref, c_int32, c_uint8, c_void_p
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -174,3 +175,73 @@ def test_a_kernel_writes_memory_that_was_freed_after_earlier_launches(az: Calls)
         az.ok("zeMemFree", c_void_p(ctx.handle), memory)
         lst.launch(kernel, 1, (memory, 7))
     assert found.the_only().rule.name == "use-after-free"
+
+
+def test_an_event_is_reset_while_a_command_waits_for_it(az: Calls, context: c_void_p) -> None:
+    lst, (event, start) = az.immediate(context, mode=ASYNCHRONOUS), az.events(context, 2)
+    with checked(*USUAL) as found:
+        for _ in range(3):
+            az.barrier(lst, signal=event)
+            az.ok("zeCommandListHostSynchronize", lst, FOREVER)
+            az.ok("zeEventHostReset", event)
+        az.barrier(lst, waits=[start, event])
+        az.lib.zeEventHostReset(event)  # mistake
+    expect("event-reset-in-use", found)
+    for each in (start, event):
+        az.ok("zeEventHostSignal", each)
+    az.ok("zeCommandListHostSynchronize", lst, FOREVER)
+
+
+def test_an_event_is_destroyed_while_a_command_is_to_signal_it(az: Calls, context: c_void_p) -> None:
+    lst, start, pool = az.immediate(context, mode=ASYNCHRONOUS), az.events(context, 1)[0], az.pool(context, 2)
+    with checked(*USUAL) as found:
+        for _ in range(3):
+            az.ok("zeEventDestroy", az.event(pool, 0, HOST))
+        event = az.event(pool, 1, HOST)
+        az.barrier(lst, signal=event, waits=[start])
+        az.lib.zeEventDestroy(event)  # mistake
+    expect("event-destroyed-in-use", found)
+    az.ok("zeEventHostSignal", start)
+    az.ok("zeCommandListHostSynchronize", lst, FOREVER)
+
+
+def test_a_list_is_reset_while_a_queue_executes_it(az: Calls, context: c_void_p) -> None:
+    lst, queue, event = az.list(context), az.queue(context), az.events(context, 1)[0]
+    with checked(*USUAL) as found:
+        for _ in range(3):
+            az.barrier(lst)
+            az.close(lst)
+            az.execute(queue, lst)
+            az.ok("zeCommandQueueSynchronize", queue, FOREVER)
+            az.ok("zeCommandListReset", lst)
+        az.barrier(lst, waits=[event])
+        az.close(lst)
+        az.execute(queue, lst)
+        az.lib.zeCommandListReset(lst)  # mistake
+    expect("list-in-use", found)
+    az.ok("zeEventHostSignal", event)
+    az.ok("zeCommandQueueSynchronize", queue, FOREVER)
+
+
+def test_copies_between_more_buffers_than_a_thread_remembers(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    buffers = [az.memory(context, SIZE) for _ in range(300)]
+    copy = az.lib.zeCommandListAppendMemoryCopy
+    with checked(*USUAL) as found:
+        for _ in range(2):
+            for to, source in pairwise(buffers):
+                assert copy(lst, to, source, SIZE, None, 0, None) == OK
+        copy(lst, buffers[0], buffers[-1] + 1, SIZE, None, 0, None)  # mistake
+    expect("command-out-of-bounds", found)
+
+
+def test_contexts_take_turns(az: Calls, context: c_void_p, lst: c_void_p, other: c_void_p) -> None:
+    own, foreign = az.memory(context, SIZE), az.memory(other, SIZE)
+    list_of_other = az.immediate(other, mode=SYNCHRONOUS)
+    with checked(*USUAL) as found:
+        for _ in range(3):
+            fill(az, lst, own)
+            fill(az, list_of_other, foreign)
+        az.lib.zeCommandListAppendMemoryFill(list_of_other, own, byref(c_uint8(1)), 1, SIZE, None, 0, None)  # mistake
+    expect("other-context", found)
+    az.ok("zeCommandListDestroy", list_of_other)
+    az.ok("zeMemFree", other, foreign)

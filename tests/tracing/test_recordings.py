@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +144,40 @@ def test_the_newest_records_replace_the_oldest(tmp_path: Path) -> None:
     assert recording.lost >= 84
     assert start(os.fsencode(path), 16) != 0  # the file is there
     assert start(os.fsencode(tmp_path / "third"), 15) != 0  # no power of two
+
+
+def test_memory_of_a_ring_is_there_before_it_is_written(tmp_path: Path) -> None:
+    """More than one record takes: the pages of 4,096 are provided by another thread. Old systems cannot do that."""
+    if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (5, 14):
+        pytest.skip("MADV_POPULATE_WRITE came with Linux 5.14")
+    library = ctypes.CDLL(str(LIBRARY_PATH))
+    start = library.zexTraceStart
+    start.argtypes = ctypes.c_char_p, ctypes.c_uint64
+    event = az.device().context().event()
+    path = tmp_path / "recording"
+    assert start(os.fsencode(path), 1 << 17) == 0
+    try:
+        before = path.stat().st_blocks
+        assert not event.done
+        deadline = time.monotonic() + PATIENCE
+        while (path.stat().st_blocks - before) * 512 < 4096 * 128 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert (path.stat().st_blocks - before) * 512 >= 4096 * 128
+    finally:
+        library.zexTraceStop()
+
+
+def test_commands_of_a_list_follow_each_other(ctx: Any) -> None:
+    x = ctx.to_device(np.ones(8, np.float32))
+    with ctx.command_list() as commands:
+        for _ in range(5):
+            commands.fill(x, 0)
+    with az.trace() as recorded, ctx.queue() as queue:
+        queue.submit(commands).wait()
+    fills = [each for each in recorded.recording.commands if each.kind == "fill"]
+    assert len(fills) == 5
+    for before, after in pairwise(sorted(fills, key=lambda each: each.position)):
+        assert before.start <= before.end <= after.start
 
 
 def test_only_one_recording_is_made_at_a_time() -> None:

@@ -60,6 +60,7 @@ CALLS_H = """
 #include "../abi/gen/ze_api.h"
 namespace anyzero {
 inline bool is_watched() { return false; }
+inline bool is_recording() { return false; }
 template <class T> uint64_t as_word(const T&) { return 0; }
 template <class T> uint64_t received(ze_result_t, T* const*) { return 0; }
 struct CallRecord {
@@ -96,12 +97,15 @@ PASSING_H = """
 #pragma once
 #include "../abi/gen/ze_api.h"
 namespace anyzero {
+class CommandList;
+class Event;
 inline constexpr uint64_t brief(uint64_t timeout) { return timeout; }
-inline bool events_pass(ze_command_list_handle_t, ze_event_handle_t, uint32_t, ze_event_handle_t*) { return false; }
-inline bool passes_zeEventDestroy(ze_event_handle_t) { return false; }
-inline bool passes_zeCommandListAppendBarrier(ze_command_list_handle_t, ze_event_handle_t, uint32_t,
-                                              ze_event_handle_t*) { return false; }
-inline bool passes_briefly_zeEventHostSynchronize(ze_event_handle_t, uint64_t) { return false; }
+inline bool may_pass() { return false; }
+inline bool passes_zeEventDestroy(const Event&) { return false; }
+inline bool passes_zeCommandListAppendBarrier(const CommandList&, const Event*, uint32_t, Event* const*) {
+  return false;
+}
+inline bool passes_briefly_zeEventHostSynchronize(const Event&, uint64_t) { return false; }
 }
 """
 

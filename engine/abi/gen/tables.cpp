@@ -1404,11 +1404,11 @@ void* find_function(const char* name) {
 }
 
 
-void trace_tables() {
+void replace_in_tables(void* TracedFunction::* version) {
   for (const auto& [table, count] : tables) {
     for (size_t i = 0; i < count; ++i) {
       for (const TracedFunction& function : traced_functions)
-        if (function.plain == table[i]) table[i] = function.watched;
+        if (function.plain == table[i]) table[i] = function.*version;
     }
   }
 }

@@ -9,8 +9,9 @@ struct TracedFunction {
   const char* name;
   const char* signature;  // with the names of its parameters
   void* plain;
-  void* watched;  // recorded and checked
-  void* traced;   // the same where anything looks at calls, else the plain one
+  void* examined;  // recorded and checked
+  void* watched;   // the same, unless nothing but check mode looks at calls and lets this one pass
+  void* traced;    // the same where anything looks at calls, else the plain one
 };
 
 // Sorted by name. Records of calls have the index.

@@ -48,6 +48,8 @@ class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
   Context& context() const { return *context_; }
   // The current rings. They live as long as the queue.
   std::vector<Ring*> rings();
+  // nullptr if it has several.
+  Ring* only_ring() const { return choice_.spread ? nullptr : rings_.front(); }
 
   // Makes its jobs run only when no other queue has any, or ends that.
   void set_background(bool background);

@@ -1,5 +1,9 @@
 #include "../../exec/bounds.h"
 
+#include <pthread.h>
+
+#include <cstring>
+
 #include "allocation.h"
 #include "memory.h"
 
@@ -15,14 +19,40 @@ struct Recent {
   uint64_t version = 0;  // of all allocations when it was looked up
   Bounds bounds{0, 0};
 };
-constexpr unsigned kRecentBits = 3;
+constexpr unsigned kRecentBits = 5;
+
+struct RecentBounds {
+  Recent entries[1 << kRecentBits];
+  Recent& of(uintptr_t address) { return entries[(address / 64 * 0x9E3779B97F4A7C15u) >> (64 - kRecentBits)]; }
+};
+// A library that is loaded late gets few bytes of every thread's static storage, so only the address lies there.
+constinit thread_local RecentBounds* recent_bounds __attribute__((tls_model("initial-exec"))) = nullptr;
+
+[[gnu::cold, gnu::noinline]] RecentBounds& make_recent_bounds() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    pthread_key_create(&made, [](void* own) {
+      recent_bounds = nullptr;
+      delete static_cast<RecentBounds*>(own);
+    });
+    return made;
+  }();
+  recent_bounds = new RecentBounds;
+  pthread_setspecific(key, recent_bounds);
+  return *recent_bounds;
+}
+
+RecentBounds& own_recent_bounds() { return recent_bounds ? *recent_bounds : make_recent_bounds(); }
+
+bool is_known(const Recent& recent, uintptr_t address, uint64_t version) {
+  return recent.version == version && address - recent.bounds.begin < recent.bounds.size;
+}
 
 bool in_allocation(uintptr_t address, Bounds* bounds) {
-  thread_local Recent recent[1 << kRecentBits];
-  Recent& last = recent[(address / 64 * 0x9E3779B97F4A7C15u) >> (64 - kRecentBits)];
+  Recent& last = own_recent_bounds().of(address);
   // Before the lookup: a change meanwhile makes the entry old.
   const uint64_t version = allocation_changes.load(std::memory_order_relaxed);
-  if (last.version == version && address - last.bounds.begin < last.bounds.size) {
+  if (is_known(last, address, version)) {
     *bounds = last.bounds;
     return true;
   }
@@ -39,6 +69,17 @@ Bounds bounds_around(uintptr_t address) {
   Bounds bounds;
   if (in_allocation(address, &bounds)) return bounds;
   return freed_lately(address) ? Bounds{address, 0} : kAnywhere;
+}
+
+void find_bounds(const unsigned char* args, std::span<const uint16_t> words, Bounds* found) {
+  RecentBounds& recent = own_recent_bounds();
+  const uint64_t version = allocation_changes.load(std::memory_order_relaxed);
+  for (const uint16_t word : words) {
+    uintptr_t address;
+    std::memcpy(&address, args + word * sizeof address, sizeof address);
+    const Recent& last = recent.of(address);
+    found[word] = is_known(last, address, version) ? last.bounds : bounds_around(address);
+  }
 }
 
 bool nonresident_allocation(uintptr_t address, MemoryRange* range) {

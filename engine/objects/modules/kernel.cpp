@@ -106,6 +106,7 @@ ze_result_t Kernel::setArgumentValue(uint32_t index, size_t size, const void* va
     case ArgumentKind::Value:
     case ArgumentKind::Global:
     case ArgumentKind::Constant:
+      note_allowed(0);
       write_argument(argument, size, value, args_.data());
       break;
     case ArgumentKind::Local:

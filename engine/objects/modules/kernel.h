@@ -54,6 +54,10 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   const unsigned char* args() const { return args_.data(); }
   const std::vector<Ref<Image>>& images() const { return images_; }
   const std::vector<Ref<Sampler>>& samplers() const { return samplers_; }
+  // For check mode: commands of the module's context may use the memory of the current arguments, as the allocations are at that
+  // version (`allocation_changes`).
+  void note_allowed(uint64_t version) { allowed_.store(version, std::memory_order_relaxed); }
+  bool is_allowed(uint64_t version) const { return allowed_.load(std::memory_order_relaxed) == version; }
 
   Kernel(Module& module, Code& code, ze_kernel_flags_t flags);
   ~Kernel() { code_->release(); }
@@ -67,6 +71,7 @@ class Kernel : public Object<Kernel, Kind::Kernel> {
   uint32_t group_size_[3] = {1, 1, 1};
   uint32_t global_offset_[3] = {};
   uint64_t local_bytes_;
+  std::atomic<uint64_t> allowed_{0};
   std::vector<unsigned char> args_;
   std::vector<uint32_t> local_sizes_;  // by argument; 0 where it is not local memory
   std::vector<Ref<Image>> images_;     // by the argument's place among those of its kind

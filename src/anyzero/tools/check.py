@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 from anyzero.checking import formats
 from anyzero.checking.finding import read_folder
 from anyzero.checking.session import USUAL
-from anyzero.tools.environment import compose
-from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_to_end
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_beside
 
 __all__ = ["run"]
 
@@ -37,10 +35,9 @@ def run(
         return OWN_FAILURE
     wanted = ",".join([*(kinds.split(",") if kinds else USUAL), *(["stop"] if stop else [])])
     with tempfile.TemporaryDirectory(prefix="anyzero-check-") as folder:
-        changed = compose(os.environ, devices=devices, profile=profile, loader=loader).applied_to(os.environ)
-        variables = {"ANYZERO_CHECK": wanted, "ANYZERO_CHECK_REPORT": folder}
+        added = {"ANYZERO_CHECK": wanted, "ANYZERO_CHECK_REPORT": folder}
         try:
-            code = run_to_end(command, {**changed, **variables})
+            code = run_beside(command, added, devices=devices, profile=profile, loader=loader)
         except NotStartedError as error:
             return error.code
         findings = read_folder(Path(folder))
