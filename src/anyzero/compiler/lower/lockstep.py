@@ -160,7 +160,9 @@ def _rows(
         e.set(number, (z * e.size[1] + y) * a_row)
         _row(e, e.size[0], x_size, schedule, step, lambda x, mask: vector(x, y, z, mask))
 
-    if e.lanes and x_size % e.lanes == 0 < x_size and _is_unrolled(e, schedule, x_size // e.lanes * y_size * z_size):
+    vectors = x_size // max(e.lanes, 1) * y_size * z_size
+    # More rows gain nothing, and where they lie a power of two apart, loads far ahead evict each other.
+    if e.lanes and x_size % e.lanes == 0 < x_size and vectors <= SEVERAL and _is_unrolled(e, schedule, vectors):
         for z in range(z_size):
             for y in range(y_size):
                 row(e.number(y), e.number(z))
