@@ -17,6 +17,8 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGuard = 16 * kPage;
 constexpr uint64_t kSlack = 4 * kPage;
 constexpr uint64_t kAlignment = 128;
+constexpr uint64_t kSmallest = 16 * kPage;
+static_assert(kSmallest >= kLocalRoom);
 constexpr uint64_t kLargest = uint64_t{1} << 40;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -43,7 +45,7 @@ struct Room {
   bool grow(uint64_t bytes) {
     if (bytes > kLargest) return false;
     give_back();
-    const uint64_t slack = overrun_slack(), wanted = round_up(std::max(bytes, 16 * kPage), kPage);
+    const uint64_t slack = overrun_slack(), wanted = round_up(std::max(bytes, kSmallest), kPage);
     void* memory = mmap(nullptr, mapped(wanted), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
     auto* first = static_cast<unsigned char*>(memory) + kGuard;

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from anyzero.compiler.compiled import CompiledKernel
-from anyzero.layouts.kernel import CHECKED_WORDS, Bounds, Grid, NotedArgument, Worker
+from anyzero.layouts.kernel import CHECKED_WORDS, LOCAL_ROOM, Bounds, Grid, NotedArgument, Worker
 from tests.compiler.loading import load
 
 GUARD = 4096
@@ -98,7 +98,7 @@ class Loaded:
         grid = _words(Grid(*threes, dimensions, strip or counts[0]).pack() + (table if watched else b""))
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
-        local, scratch = _aligned(local_bytes), _aligned(scratch_bytes)
+        local, scratch = _aligned(local_bytes, LOCAL_ROOM), _aligned(scratch_bytes)
         place = self.counters.ctypes.data
         worker = _words(Worker(local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0, place).pack())
         total = counts[0] * counts[1] * counts[2]
@@ -111,7 +111,8 @@ def _words(data: bytes) -> np.ndarray:
     return np.frombuffer(data, np.uint64)
 
 
-def _aligned(size: int) -> np.ndarray:
-    raw = np.full(size + GUARD + 128, 0xA5, np.uint8)
-    start = -raw.ctypes.data % 128
+def _aligned(size: int, before: int = 0) -> np.ndarray:
+    """Memory with a guard behind it, and room in front of it."""
+    raw = np.full(before + size + GUARD + 128, 0xA5, np.uint8)
+    start = before + -(raw.ctypes.data + before) % 128
     return raw[start : start + size + GUARD]

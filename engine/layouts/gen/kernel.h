@@ -13,6 +13,8 @@ inline constexpr uint64_t kAssertionAddress = 18446644361748807680u;
 inline constexpr uint32_t kMostCounters = 32768;
 // of a counter: executions by a vector, and the sum of the lanes that were active then, each with 64 bits
 inline constexpr uint32_t kCounterBytes = 16;
+// bytes that end where local memory ends, rounded up to 128 bytes, are writable: groups of a batch have theirs there
+inline constexpr uint32_t kLocalRoom = 16384;
 // words of arguments that have Bounds behind the Grid of a checked kernel
 inline constexpr uint32_t kCheckedWords = 128;
 

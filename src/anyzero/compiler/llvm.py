@@ -208,6 +208,10 @@ class Instruction(NamedTuple):
         return f"{self.opcode} {self.form % self.operands}"
 
 
+INVARIANT = ", !invariant.load !1"
+"""Of a load whose memory is mapped and constant throughout a launch."""
+
+
 class Builder:
     """Instructions in the order of the calls. `flags` are the fast-math flags of the instructions that follow."""
 
@@ -265,7 +269,7 @@ class Builder:
         if align:
             form += f", align {align}"
         if invariant:
-            form += ", !invariant.load !1"
+            form += INVARIANT
         return self.op("load", type_, form, address, kind="pure" if invariant else "effect" if volatile else "reads")
 
     def store(self, value: Value, address: Value, *, align: int = 0, volatile: bool = False) -> None:

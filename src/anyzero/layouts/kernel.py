@@ -17,6 +17,7 @@ __all__ = [
     "COUNTER_BYTES",
     "GRID_BYTES",
     "GRID_OFFSETS",
+    "LOCAL_ROOM",
     "MOST_COUNTERS",
     "NOTE_SITE_BYTES",
     "NOTE_SITE_OFFSETS",
@@ -45,6 +46,12 @@ MOST_COUNTERS: Final = 32768
 
 COUNTER_BYTES: Final = 16
 """Of a counter: executions by a vector, and the sum of the lanes that were active then, each with 64 bits."""
+
+LOCAL_ROOM: Final = 16384
+"""Bytes that end where local memory ends, rounded up to 128 bytes, are writable.
+
+Groups of a batch have theirs there.
+"""
 
 CHECKED_WORDS: Final = 128
 """Words of arguments that have Bounds behind the Grid of a checked kernel."""

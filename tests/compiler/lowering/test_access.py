@@ -168,6 +168,22 @@ def test_given_bits_that_all_lanes_turn_over_then_neighbours_are_asked_for(how: 
     assert re.search(rf"icmp ne <16 x {'i32' if narrow else 'i64'}>", text)
 
 
+@pytest.mark.parametrize("how", ["xor", "and", "or"])
+def test_given_operands_in_the_other_order_then_neighbours_are_asked_for_as_well(how: str) -> None:
+    found = calls(loading(lambda d: d.emit(how, "i64", [d.argument("i64", 24), d.id()])))
+    assert found == ["masked.load.v16i32", "masked.gather.v16i32"]
+
+
+def test_given_the_index_of_a_butterfly_then_neighbours_are_asked_for() -> None:
+    """`2 * i - (i & (distance - 1))`, with the negation as a product."""
+
+    def index(d: Draft) -> Op:
+        low = d.emit("and", "i64", [d.id(), d.argument("i64", 24)])
+        return d.add(d.emit("shl", "i64", [d.id(), d.i64(1)]), d.emit("mul", "i64", [low, d.i64(-1)]))
+
+    assert calls(loading(index)) == ["masked.load.v16i32", "masked.gather.v16i32"]
+
+
 def test_given_a_large_buffer_then_addresses_are_compared() -> None:
     def index(d: Draft) -> Op:
         return d.cast("zext", d.emit("xor", "i32", [d.cast("trunc", d.id(), "i32"), d.argument("i32", 24)]), "i64")
@@ -201,4 +217,6 @@ def test_given_a_stencil_of_clamped_indices_then_rows_share_the_test_of_a_column
                 d.put(d.offset(d.element(out, d.id(), 32), 4 * (2 * dy + dx)), value)
         return d
 
-    assert len(re.findall(rf"icmp ne <{LANES} x i32>", text_of(draft))) == 2
+    text = text_of(draft)
+    assert len(re.findall("icmp sle i64", text)) == len(re.findall("icmp sge i64", text)) == 2
+    assert "masked.gather" not in text

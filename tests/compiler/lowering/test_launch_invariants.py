@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from anyzero.compiler.llvm import FLOAT, I1, I32, I64, PTR, Type, Value
+from anyzero.compiler.llvm import FLOAT, I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumbering
 
 
@@ -42,6 +42,19 @@ def test_given_two_regions_then_they_share_what_is_computed_beforehand() -> None
     assert len(before.lines) == 1
     # What is made of it goes to the region that asks.
     assert [one.builder, other.builder] == builders
+
+
+def test_given_another_worker_then_what_is_made_of_it_is_computed_anew() -> None:
+    before = LaunchInvariants()
+    b = ValueNumbering(before)
+    argument = _argument(b)
+    local = b.load(PTR, _pointer(b, "worker"), align=8, invariant=True)
+    tile = b.element("i8", local, b.load(I64, _pointer(b, "arguments"), align=8, invariant=True))
+    made = Builder("e")
+    found = before.again(made, [argument, tile], Value(made, "%other", PTR))
+    assert found[0].text == argument.text
+    assert made.lines[0] == "  %e1 = load ptr, ptr %other, align 8"
+    assert made.lines[1].startswith(f"  {found[1].text} = getelementptr i8, ptr %e1, ")
 
 
 def test_given_an_id_then_what_is_made_of_it_stays_in_the_region() -> None:

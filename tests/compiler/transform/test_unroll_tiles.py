@@ -66,10 +66,22 @@ def test_each_work_item_counts_as_before(step: int, bound: int, comparisons: int
     assert all(op.args[0].name == "cast" and op.args[1].name == "const" for op in compared)
 
 
+@pytest.mark.parametrize(("step", "bound", "comparisons"), [(2, 3, 1), (2, 4, 0), (1, 3, 1)])
+def test_rows_count_as_before(step: int, bound: int, comparisons: int) -> None:
+    body = filled(step, bound, dimension=1)
+    wanted = [total(body, row, 1) for row in range(GROUP[1])]
+    assert unroll_tiles(body, GROUP)
+    dce(body)
+    check(body)
+    assert not loops_of(body).all
+    assert [total(body, row, 1) for row in range(GROUP[1])] == wanted
+    assert sum(op.name == "icmp" for op in body.ops) == comparisons
+
+
 @pytest.mark.parametrize(
     "body",
-    [filled(1, WIDTH + TURNS), filled(8, 10, used=True), filled(1, 4, dimension=1), filled(-8, 10)],
-    ids=["long", "used behind", "along columns", "downwards"],
+    [filled(1, WIDTH + TURNS), filled(8, 10, used=True), filled(-8, 10)],
+    ids=["long", "used behind", "downwards"],
 )
 def test_other_loops_stay(body: Body) -> None:
     assert not unroll_tiles(body, GROUP)

@@ -7,11 +7,13 @@ uniform number (`i ^ distance`, `i & (size - 1)`, `i % size`), unless that numbe
 from __future__ import annotations
 
 from anyzero.compiler.analysis.uniformity import Shapes
-from anyzero.compiler.ir import Op
+from anyzero.compiler.folding import signed
+from anyzero.compiler.ir import WIDTHS, Op
 
 _BOUNDS = {"s_min", "s_max", "u_min", "u_max", "s_clamp", "u_clamp"}
 _BOUND_INTRINSICS = {"smin", "smax", "umin", "umax"}
-_SAME_FOR_ALL = {"xor", "and", "or", "urem", "srem"}
+_COMMUTATIVE = {"xor", "and", "or"}
+_SAME_FOR_ALL = _COMMUTATIVE | {"urem", "srem"}
 DEPTH = 12
 FEWEST = 8
 """The fewest lanes of a vector."""
@@ -36,12 +38,16 @@ def speculative_stride(op: Op, shapes: Shapes, depth: int = DEPTH) -> int | None
         return first - second if name == "sub" else first + second
     if name == "mul" and op.args[1].name == "const":
         first = of(0)
-        return None if first is None else first * int(op.args[1].info)
+        return None if first is None else first * signed(int(op.args[1].info), WIDTHS[op.type])
     if name == "shl" and op.args[1].name == "const":
         first = of(0)
         return None if first is None else first << int(op.args[1].info)
-    if name in _SAME_FOR_ALL and shapes[op.args[1]].uniform and _spares_low_bits(name, op.args[1]):
-        return of(0)
+    if name in _SAME_FOR_ALL:
+        # Clang orders operands as they come.
+        swapped = name in _COMMUTATIVE and shapes[op.args[0]].uniform
+        by = op.args[0 if swapped else 1]
+        if shapes[by].uniform and _spares_low_bits(name, by):
+            return of(1 if swapped else 0)
     bounded = (name == "math" and op.info[0] in _BOUNDS) or (name == "intrinsic" and op.info in _BOUND_INTRINSICS)
     if bounded or name == "select":
         found = {stride for index in range(1 if name == "select" else 0, len(op.args)) if (stride := of(index)) != 0}

@@ -38,6 +38,7 @@ from anyzero.compiler.transform.pipelined_loads import load_in_turn
 from anyzero.compiler.transform.prefetch import insert_prefetches
 from anyzero.compiler.transform.regions import split
 from anyzero.compiler.transform.residency_checks import check_residency
+from anyzero.compiler.transform.shifts_to_casts import shifts_to_casts
 from anyzero.compiler.transform.split_at_joins import split_at_joins
 from anyzero.compiler.transform.ssa_repair import repair_ssa
 from anyzero.compiler.transform.strip_mine import strip_mine
@@ -64,6 +65,7 @@ def on_body(change: Callable[[Body], object]) -> Callable[[Root], None]:
 
 def run_translate(unit: Root) -> None:
     unit.translate()
+    shifts_to_casts(unit.body)
 
 
 def run_unroll(unit: Root) -> None:

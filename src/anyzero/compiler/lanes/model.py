@@ -50,7 +50,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         spill_bytes=-(-(kept + unit.code.spilled) // lanes),
         # Without barriers a vector is done before the next one begins, which may use the same memory.
         scratch_fixed=0 if barriers else unit.per_vector,
-        scratch_per_vector=unit.per_vector if barriers else last.per_strip,
+        scratch_per_vector=unit.per_vector * last.batch if barriers else last.per_strip,
         required_group_size=kernel.required_group_size,
         max_group_items=kernel.max_group_items,
         required_sub_groups=kernel.sub_groups_per_group or 0,

@@ -40,12 +40,12 @@ PASSES: Final = (
         KERNEL,
         "SPIR-V into the compiler's own form (`ir.py`): every call inlined, every vector and structure split into "
         "scalars, addresses in bytes. Integers of odd widths become the next plain ones with masks, or pairs of 64 "
-        "bits",
+        "bits, and sign extensions that clang wrote as shifts become casts",
         "all later passes see scalars of plain widths in one body",
         (
             *("translate/kernel.py", "transform/legalize_integers.py", "transform/wide_integers.py"),
             *("transform/wide_floats.py", "transform/legalize_functions.py", "analysis/uses.py"),
-            *("transform/blocks.py", "transform/phis.py"),
+            *("transform/shifts_to_casts.py", "transform/blocks.py", "transform/phis.py"),
         ),
         functions=True,
     ),

@@ -114,6 +114,10 @@ class NumberingUnit:
     regions: int = 1
     per_vector: int = 0
     per_strip: int = 0
+    called: bool = False
+    """Are the regions of the general version functions that are not inlined?"""
+    batch: int = 1
+    """Groups that run together."""
     scope: str = "numbering"
     dropped: bool = False
 

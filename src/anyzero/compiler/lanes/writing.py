@@ -12,6 +12,7 @@ from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import either_entry, likely_entry, several_only
 from anyzero.compiler.lower.flat import Strips, flat_entry
+from anyzero.compiler.lower.group_batches import batch_size
 from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, group_entry
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.notes import group_notes
@@ -26,7 +27,7 @@ LONG = 1000
 its constants out of these loops, far more than there are registers.
 """
 
-SHORT = 200
+SHORT = 400
 """The same, where there is a version for groups away from the edges, which most groups run."""
 
 MANY_REGIONS = 48
@@ -57,7 +58,7 @@ def write_regions(unit: NumberingUnit) -> None:
     unit.regions = 1 if ready.pieces else len(ready.regions)
     # Code for the edges, or for the last rows, is written once and called.
     edges = unit.interior is not None or (rows is not None and choices.flat)
-    called = edges or _longest(unit) > (LONG if unit.interior_groups is None else SHORT)
+    called = unit.called = edges or _longest(unit) > (LONG if unit.interior_groups is None else SHORT)
     for index in range(unit.regions):
         if ready.pieces:
             write_pieces(ready, choices, unit.out, unit.before)
@@ -135,11 +136,18 @@ def write_group_loops(unit: NumberingUnit) -> None:
     large = ready.streams.large(choices.cache_bytes)
     notes = group_notes(ready.regions, out) if out.note_sites else None
 
+    schedule = ready.schedule
+    if schedule is not None and (unit.called or unit.interior_groups is not None):
+        # Code for the edges is not unrolled, nor are calls.
+        schedule = replace(schedule, straight=False)
+
     def around(symbol: str, choices: Choices, twice: bool) -> list[str]:
         return group_entry(
-            *(symbol, choices, unit.before, twice, unit.regions, kept, combines, ready.schedule, large, unit.row_count),
-            *(_assumptions(unit), local, _interior_groups(unit), _outlined(unit), notes),
+            *(symbol, choices, unit.before, twice, unit.regions, kept, combines, schedule, large, unit.row_count),
+            *(_assumptions(unit), local, _interior_groups(unit), _outlined(unit), notes, unit.batch),
         )
+
+    unit.batch = _batch(unit, plain=not (combines or local or notes))
 
     twice = BY_NAME["full vectors"].wants(unit)
     if not BY_NAME["likely group size"].wants(unit):
@@ -153,6 +161,20 @@ def write_group_loops(unit: NumberingUnit) -> None:
     x, y, _ = choices.likely
     out.functions += around(other, choices, twice and (y == 1 or x * y > SMALL_TILE))
     out.functions.append(likely_entry(unit.entry, usual, other, choices.likely, choices))
+
+
+def _batch(unit: NumberingUnit, *, plain: bool) -> int:
+    """How many groups run together."""
+    choices, options, inner = unit.choices, unit.options, unit.interior_groups
+    if choices.group_size is None or choices.lanes < 2 or not choices.whole_vectors or not plain:
+        return 1
+    # A function finds local memory by itself, and checks of accesses know that of the launch.
+    apart = _outlined(unit) or (unit.called and inner is None)
+    if apart or options.one_version or options.check_memory or options.residency_checks:
+        return 1
+    x, y, z = choices.group_size
+    schedules = [each.ready.schedule for each in (unit.general, inner) if each is not None]
+    return min(batch_size(each, x // choices.lanes * y * z) for each in schedules)
 
 
 def _write_combines(unit: NumberingUnit) -> dict[int, str]:

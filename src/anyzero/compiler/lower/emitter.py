@@ -82,6 +82,12 @@ class Choices:
         return self.mask if element == "i1" else element
 
     @property
+    def whole_vectors(self) -> bool:
+        """Is the group size known, and do whole vectors fill its rows?"""
+        size = self.group_size
+        return size is not None and not self.flat and not self.linear and size[0] % self.lanes == 0
+
+    @property
     def straight(self) -> bool:
         """Is there code for groups whose rows are a vector or two, so that LLVM knows the local ids of its lanes?"""
         size = self.group_size or self.likely

@@ -182,8 +182,12 @@ class Entry:
         *more: Value,
         between: Value | None = None,
         prefix: str | None = None,
+        worker: Value | None = None,
     ) -> Value:
-        """`between` is given where several rows run at once: bytes from one row's memory to the next row's."""
+        """`between` is given where several rows run at once: bytes from one row's memory to the next row's. `worker` is
+        given where launch invariants, as the address of local memory, are those of another worker; functions of the
+        engine still get the thread's own.
+        """
         known = {"arguments": self.arguments, "grid": self.grid, "worker": self.worker, **ids}
         known["stream"] = self.stream if self.stream is not None and self.whole else self.number(streaming.NEVER)
         known["whole"] = self.b.constant(self.whole, I1)
@@ -195,7 +199,8 @@ class Entry:
         if between is not None:
             name += ".rows"
             given.append(between)
-        given += self.before.needs.get(name, ())
+        needs = self.before.needs.get(name, ())
+        given += needs if worker is None else self.before.again(self.b, needs, worker)
         return self.b.apply(name, I32, *given)
 
     def row(self, start: Value, stop: Value, body: Callable[[Value, Value | None], None]) -> None:
@@ -316,7 +321,11 @@ class Group:
     """Functions that run once before a region, when all vectors have reached it."""
     prefix: str
     """Of the regions' names."""
+    scratch: Value
+    """Memory of its vectors."""
     notes: GroupNotes | None = None
+    worker: Value | None = None
+    """Its own, where it has local memory of its own."""
 
 
 def group_of(
@@ -331,7 +340,7 @@ def group_of(
     """The group with these ids."""
     start = [n * size + offset for n, size, offset in zip(ids, e.size, e.offset, strict=True)]
     known = dict(zip(("group_x", "group_y", "group_z"), ids, strict=True)) | {"vectors": vectors}
-    return Group(known, start, vectors, per_vector, combines, prefix, notes)
+    return Group(known, start, vectors, per_vector, combines, prefix, e.scratch, notes)
 
 
 def likely_entry(symbol: str, likely: str, other: str, size: tuple[int, int, int], choices: Choices) -> str:

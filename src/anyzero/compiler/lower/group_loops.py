@@ -9,6 +9,7 @@ from anyzero.compiler.ir import Variable
 from anyzero.compiler.llvm import I32, I64, Value
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import Entry, Group, group_of, keep, vectors_of_group
+from anyzero.compiler.lower.group_batches import Batch, write_batch
 from anyzero.compiler.lower.interior_guard import holds
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.local_memory import initialize
@@ -41,9 +42,11 @@ def group_entry(
     interior: InteriorGroups | None = None,
     outlined: bool = False,
     notes: GroupNotes | None = None,
+    batch: int = 1,
 ) -> list[str]:
-    """Group by group. `combines` names functions that run once before a region, when all vectors have reached it;
-    `local` are the local variables with an initialiser. `outlined` makes each region a function of its own.
+    """Group by group, or in batches of `batch` groups. `combines` names functions that run once before a region, when
+    all vectors have reached it; `local` are the local variables with an initialiser. `outlined` makes each region a
+    function of its own.
     """
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
@@ -80,7 +83,12 @@ def group_entry(
         place.step(gx, gy, gz)
         e.set(left, e.get(left) - 1)
 
-    e.while_(lambda: b.compare("sgt", e.get(left), 0), group)
+    if batch > 1:
+        assert schedule is not None
+        together = Batch(e, batch, vectors, per_vector)
+        e.while_(lambda: b.compare("sgt", e.get(left), 0), lambda: _batch(together, place, left, schedule, interior))
+    else:
+        e.while_(lambda: b.compare("sgt", e.get(left), 0), group)
     return [*([] if functions is None else functions.texts), e.text()]
 
 
@@ -93,15 +101,55 @@ class InteriorGroups:
     assumptions: Assumptions
 
 
+def _batch(batch: Batch, place: _Place, left: Value, schedule: Schedule, interior: InteriorGroups | None) -> None:
+    """The next groups. Where there is a version for groups away from the edges, a batch ends before a group at an edge,
+    which then runs alone.
+    """
+    e, b = batch.e, batch.e.b
+    most = b.intrinsic("umin", e.get(left), batch.most)
+    count = e.variable(e.number(0))
+    prefix = e.prefix if interior is None else interior.prefix
+
+    def here() -> list[Value]:
+        return [e.get(each) for each in place.ids]
+
+    def fits() -> Value:
+        more = b.compare("slt", e.get(count), most)
+        if interior is None:
+            return more
+        group = group_of(e, here(), batch.vectors, batch.per_vector, {}, prefix)
+        return more & _is_inner(e, group, interior)
+
+    def take() -> None:
+        batch.put(e.get(count), here())
+        place.step(*here())
+        e.set(count, e.get(count) + 1)
+
+    def edge() -> None:
+        write_lockstep(e, group_of(e, here(), batch.vectors, batch.per_vector, {}, e.prefix), schedule)
+        place.step(*here())
+        e.set(left, e.get(left) - 1)
+
+    e.while_(fits, take)
+    e.set(left, e.get(left) - e.get(count))
+    write_batch(batch, e.get(count), schedule if interior is None else interior.schedule, prefix)
+    if interior is not None:
+        e.if_(b.compare("slt", e.get(count), most), edge)
+
+
+def _is_inner(e: Entry, group: Group, interior: InteriorGroups) -> Value:
+    names = ("global_x", "global_y", "global_z")
+    ids = {**group.known, **dict(zip(names, group.start, strict=True))}
+    ids |= dict.fromkeys(("local_x", "local_y", "local_z"), e.number(0))
+    return holds(e, interior.assumptions, ids, [each - 1 for each in e.size])
+
+
 def _either_group(
     e: Entry, group: Group, schedule: Schedule, interior: InteriorGroups, functions: RegionFunctions | None
 ) -> None:
     """One group: runs the interior version if the assumptions hold for the group, otherwise the general one."""
-    names = ("global_x", "global_y", "global_z")
-    ids = {**group.known, **dict(zip(names, group.start, strict=True))}
-    ids |= dict.fromkeys(("local_x", "local_y", "local_z"), e.number(0))
     e.choose(
-        holds(e, interior.assumptions, ids, [each - 1 for each in e.size]),
+        _is_inner(e, group, interior),
         lambda: write_lockstep(e, replace(group, prefix=interior.prefix, combines={}), interior.schedule, functions),
         lambda: write_lockstep(e, group, schedule, functions),
     )

@@ -6,15 +6,17 @@ depend on arguments alone are the same for all work-items.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
-from anyzero.compiler.llvm import Builder, Instruction, Value
+from anyzero.compiler.llvm import INVARIANT, Builder, Instruction, Value
 from anyzero.compiler.lower.scopes import Scope, common
 
 _BLOCKS = frozenset({"%arguments", "%grid", "%worker"})
 """Memory that is mapped and constant throughout a launch."""
 Key = tuple[str, str, tuple[str, ...]]
 """Opcode, form and operands of an instruction."""
+_NAME = re.compile(r"%\w+")
 _LATEST = 8
 """The most sibling blocks in which an expression is remembered."""
 
@@ -63,6 +65,24 @@ class LaunchInvariants:
                 found.add(name)
                 waiting += self._uses[name]
         return [self.lines[number] for number in sorted(int(name[2:]) for name in found)]
+
+    def again(self, b: Builder, values: Sequence[Value], worker: Value) -> list[Value]:
+        """The same values for another worker: those that are computed from it are computed anew."""
+        made: dict[str, str] = {}
+
+        def renew(name: str) -> str:
+            if name not in made:
+                made[name] = name
+                line = self.lines[int(name[2:])].split(" = ", 1)[1]
+                names = {each: renew(each) for each in self._uses[name]} | {"%worker": worker.text}
+                fresh = _NAME.sub(lambda found: names.get(found[0], found[0]), line)
+                if fresh != line:
+                    made[name] = b.name()
+                    # Other workers are written in the function that reads them.
+                    b.line(f"{made[name]} = {fresh.replace(INVARIANT, '')}")
+            return made[name]
+
+        return [Value(b, renew(each.text), each.type) for each in values]
 
 
 class ValueNumbering(Builder):

@@ -75,11 +75,12 @@ class _Chain:
     def __call__(self, e: Entry, group: Group, places: Sequence[Value]) -> Value | None:
         came = None
         for number in self.numbers:
-            came = _region(e, group, number, self.schedule, places)
+            came = write_region(e, group, number, self.schedule, places)
         return came
 
 
-def _region(e: Entry, group: Group, number: int, schedule: Schedule, places: Sequence[Value]) -> Value | None:
+def write_region(e: Entry, group: Group, number: int, schedule: Schedule, places: Sequence[Value]) -> Value | None:
+    """One region of a group; the number of the next one plus 1, where several may follow."""
     b = e.b
     step = schedule.steps[number]
     shared, next_ = places
@@ -93,8 +94,10 @@ def _region(e: Entry, group: Group, number: int, schedule: Schedule, places: Seq
         )
 
     def one(mask: Value | None, ids: dict[str, Value]) -> Value | None:
-        spill = e.at(e.scratch, ids["vector"] * group.per_vector)
-        answer = e.region(number, mask, {**ids, "spill": spill}, shared, next_, prefix=group.prefix)
+        spill = e.at(group.scratch, ids["vector"] * group.per_vector)
+        answer = e.region(
+            number, mask, {**ids, "spill": spill}, shared, next_, prefix=group.prefix, worker=group.worker
+        )
         if came is not None:
             e.set(came, answer.lshr(1))
         return b.cast("trunc", answer, "i1") if step.stops else None
@@ -151,18 +154,32 @@ def _rows(
         _row(e, e.size[0], x_size, schedule, step, lambda x, mask: vector(x, zero, zero, mask))
         return
     a_row = b.binary("udiv", e.size[0] + (e.step - 1), e.number(e.step))
+
+    def row(y: Value, z: Value) -> None:
+        # Recomputed: the row before may have ended early.
+        e.set(number, (z * e.size[1] + y) * a_row)
+        _row(e, e.size[0], x_size, schedule, step, lambda x, mask: vector(x, y, z, mask))
+
+    vectors = x_size // max(e.lanes, 1) * y_size * z_size
+    # More rows gain nothing, and where they lie a power of two apart, loads far ahead evict each other.
+    if e.lanes and x_size % e.lanes == 0 < x_size and vectors <= SEVERAL and _is_unrolled(e, schedule, vectors):
+        for z in range(z_size):
+            for y in range(y_size):
+                row(e.number(y), e.number(z))
+        return
+    if z_size == 1:
+        e.for_(zero, e.size[1], 1, lambda y: row(y, zero))
+        return
     ys, zs = e.variable(zero), e.variable(zero)
 
-    def row(at: Value) -> None:
+    def next_row(_: Value) -> None:
         y, z = e.get(ys), e.get(zs)
-        # Recomputed: the row before may have ended early.
-        e.set(number, at * a_row)
-        _row(e, e.size[0], x_size, schedule, step, lambda x, mask: vector(x, y, z, mask))
+        row(y, z)
         over = b.compare("eq", y + 1, e.size[1])
         e.set(ys, b.select(over, zero, y + 1))
         e.set(zs, b.select(over, z + 1, z))
 
-    e.for_(zero, e.size[1] * e.size[2], 1, row)
+    e.for_(zero, e.size[1] * e.size[2], 1, next_row)
 
 
 def _from_last(e: Entry, schedule: Schedule, one: Callable[[Value, Value, Value], object]) -> None:

@@ -177,7 +177,8 @@ def write_region(
     given = (f"{type_}{alone if name == 'spill' else ''} %{name}" for name, type_ in PARAMETERS)
     parameters = ", ".join(given) + (f", {mask.typed}" if mask else "")
     name = f"{choices.prefix}{'piece' if ready.pieces else 'region'}{number}"
-    every = Value(b, "splat (i1 true)", Type("i1", lanes)) if choices.filled else mask
+    # A function that is not inlined does not see the caller's constant.
+    every = Value(b, "splat (i1 true)", Type("i1", lanes)) if choices.filled or choices.whole_vectors else mask
     frames = [_frame(b, every, ready.storage)]
     lines: list[str] = []
     if rows is not None:

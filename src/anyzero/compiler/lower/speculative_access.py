@@ -13,6 +13,7 @@ from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather_one, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.lane_counts import count_access
 from anyzero.compiler.lower.masked import masked_load, masked_store
+from anyzero.compiler.lower.unclamped import unclamped
 from anyzero.layouts.container import CounterKind
 from anyzero.lazy_dataclass import dataclass
 
@@ -23,8 +24,10 @@ class _Run:
 
     base: Value
     """The address that lane 0 would have."""
-    astray: Value
-    """Active lanes that are not contiguous with it."""
+    broken: Value
+    """Are there active lanes that are not contiguous with it?"""
+    bent: _Index | None = None
+    """An index that is clamped: lanes before a bound are all at the bound, and so are lanes behind one."""
 
 
 @dataclass(slots=True)
@@ -41,19 +44,20 @@ def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     assert mask is not None
     size = SIZES[element]
     alignment = aligned(access, size)
-    pointers = e.vector(pointer)
-    index = _index(e, pointer, size)
-    run = _first_run(e, pointer, index, size)
+    run = _first_run(e, pointer, size)
     wide = Type(whole_type(element), e.lanes)
     known, near, far, join = e.known, e.label(), e.label(), e.label()
-    b.branch(e.any(run.astray), far, near)
+    b.branch(run.broken, far, near)
     e.start(near)
     count_access(e, CounterKind.CONTIGUOUS)
     found = [(masked_load(e, run.base, wide, mask, alignment), near)]
     b.jump(join)
     e.start(far)
     e.remember(known)
-    picked = untyped(e, gather_one(e, pointers, element, alignment))
+    if run.bent is not None and size >= 4 and e.choices.target.register > 16:
+        picked = _load_bent(e, pointer, run, wide, alignment)
+    else:
+        picked = untyped(e, gather_one(e, e.vector(pointer), element, alignment))
     found.append((picked, e.last_label()))
     b.jump(join)
     e.start(join)
@@ -66,9 +70,9 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
     assert mask is not None
     size = SIZES[value.type.element]
     pointers = e.vector(pointer)
-    run = _first_run(e, pointer, _index(e, pointer, size), size)
+    run = _first_run(e, pointer, size)
     known, near, far, join = e.known, e.label(), e.label(), e.label()
-    b.branch(e.any(run.astray), far, near)
+    b.branch(run.broken, far, near)
     e.start(near)
     count_access(e, CounterKind.CONTIGUOUS)
     masked_store(e, untyped(e, value), run.base, mask, aligned(access, size))
@@ -81,14 +85,39 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
     e.forget_since(known)
 
 
-def _first_run(e: Emitter, pointer: Op, index: _Index, size: int) -> _Run:
+def _load_bent(e: Emitter, pointer: Op, run: _Run, wide: Type, alignment: int) -> Value:
+    """Lanes between the bounds by a masked load. Lanes at a bound have the address of the first or of the last active
+    lane, which are loaded once.
+    """
+    b, mask, index = e.b, e.mask, run.bent
+    assert mask is not None
+    assert index is not None
+    straight = unclamped(e, index.op)
+    assert straight is not None
+    count_access(e, CounterKind.CONTIGUOUS)
+    lanes = e.vector(index.op)
+    between = b.compare("eq", lanes, e.apart(straight.value, index.step))
+    ends = (e.first_lane() or b.constant(0, I64), e.last_lane(mask))
+    first, last = (
+        b.spread(b.load(Type(wide.element), e.lane_of(pointer, lane), align=alignment), e.lanes) for lane in ends
+    )
+    before = b.compare("eq", lanes, b.spread(e.lane_of(index.op, ends[0]), e.lanes))
+    inside = masked_load(e, run.base, wide, e.both(mask, between), alignment)
+    return b.select(between, inside, b.select(before, first, last))
+
+
+def _first_run(e: Emitter, pointer: Op, size: int) -> _Run:
     """From the first active lane on."""
     mask = e.mask
     assert mask is not None
+    index = _index(e, pointer, size)
+    found = unclamped(e, pointer)
+    if found is not None:
+        return _Run(found.value, ~found.holds, index)
     lane = e.first_lane() or e.b.constant(0, I64)
     first = e.lane_of(index.op, lane)
     base = e.moved(e.lane_of(pointer, lane), lane * -size)
-    return _Run(base, _astray(e, index, lane, first, mask))
+    return _Run(base, e.any(_astray(e, index, lane, first, mask)))
 
 
 def _astray(e: Emitter, index: _Index, lane: Value, first: Value, among: Value) -> Value:

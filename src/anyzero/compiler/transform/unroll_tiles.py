@@ -1,12 +1,13 @@
 """Unrolling of loops that begin with a local id, as where a group fills a tile: `for (i = local_id; i < 10; i += 8)`.
 
 In groups of a known size, comparisons of local ids with constants are settled: iterations that all work-items execute
-need no mask, and the mask of the last one is a constant prefix of the row, see `lower/lane_prefix.py`.
+need no mask. Along rows, the mask of the last one is a constant prefix of the row, see `lower/lane_prefix.py`; down
+the rows, a row does it as a whole or not at all.
 """
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.affine import Forms, Size
+from anyzero.compiler.analysis.affine import Form, Forms, Size
 from anyzero.compiler.analysis.loops import Loop, find_loops
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.folding import signed
@@ -63,7 +64,7 @@ def _settled(op: Op, forms: Forms, body: Body) -> Op | None:
 
 
 def _tile(loop: Loop, forms: Forms, body: Body) -> _Tile | None:
-    """The loop, if it is short, has a single exit at its latch, and begins with a local id along the rows."""
+    """The loop, if it is short, has a single exit at its latch, and begins with a local id."""
     before = [block for block in loop.header.predecessors if block not in loop.blocks]
     if len(before) != 1 or len(loop.latches) != 1 or len(loop.exits) != 1 or has_barriers(loop):
         return None
@@ -80,13 +81,18 @@ def _tile(loop: Loop, forms: Forms, body: Body) -> _Tile | None:
     start, bits = phi.args[_place(loop, before[0])], WIDTHS[phi.type]
     by, end = signed(following.args[1].info, bits), signed(bound.info, bits)
     form, first = forms.of(start), forms.range(start)
-    if form is None or first is None or form.terms != ((("builtin", ("local_id", 0)), 1),) or by <= 0:
+    if form is None or first is None or not _is_place(form) or by <= 0:
         return None
     turns = max(-(-(end - first[0]) // by), 1)
     if turns > TURNS or turns * iteration_size(loop) > OPERATIONS or _is_used_behind(loop, body):
         return None
     bounds = [end - by * turn for turn in range(1, turns)]
     return _Tile(loop, before[0], exit_, start, [None if first[1] < each else each for each in bounds])
+
+
+def _is_place(form: Form) -> bool:
+    """Is it a local id, or, in a dimension of one work-item, a constant?"""
+    return form.within and len(form.terms) == len(form.ids) < 2 and all(factor == 1 for _, factor in form.terms)
 
 
 def _place(loop: Loop, block: Block) -> int:
