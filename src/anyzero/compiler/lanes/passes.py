@@ -288,7 +288,7 @@ PASSES: Final = (
         NUMBERING,
         "a copy for work-items whose bounds checks all pass, by conditions that are linear in ids and arguments",
         "it copies the body, which the general version uses up",
-        ("transform/interior_version.py", "analysis/affine.py"),
+        ("transform/interior_version.py", "analysis/affine.py", "analysis/early_exits.py"),
         versions.BY_NAME["interior"].when,
     ),
     Pass(
@@ -297,7 +297,7 @@ PASSES: Final = (
         NUMBERING,
         "a copy for groups whose bounds checks all pass: comparisons of local ids are settled by the group's size",
         "it copies the body, which the general version uses up",
-        ("transform/interior_version.py", "analysis/affine.py"),
+        ("transform/interior_version.py", "analysis/affine.py", "analysis/early_exits.py"),
         versions.BY_NAME["interior groups"].when,
     ),
     Pass(

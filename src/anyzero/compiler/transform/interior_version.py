@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from anyzero.compiler.analysis.affine import LARGEST, Form, Forms, Leaf, Size
+from anyzero.compiler.analysis.early_exits import outcomes_with_work
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.folding import compared
@@ -73,8 +74,9 @@ def interior_version(body: Body, group: Size | None = None) -> tuple[Body, Assum
     forms = Forms(*_loops(body), group)
     granted = Assumptions()
     instead: dict[Op, Op] = {}
+    wanted = outcomes_with_work(body)
     for op in body.ops:
-        known = _settled(op, forms, granted, body)
+        known = _settled(op, forms, granted, body, wanted.get(op))
         if known is not None:
             instead[op] = known
     if not instead or not granted.possible or (group is not None and not granted.least):
@@ -96,9 +98,9 @@ def _loops(body: Body) -> tuple[Loops, Dominators[Block]]:
     return find_loops(body, immediate), immediate
 
 
-def _settled(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | None:
+def _settled(op: Op, forms: Forms, granted: Assumptions, body: Body, wanted: bool | None) -> Op | None:
     if op.name == "icmp" and op.args[0].type in ("i32", "i64"):
-        return _compared(op, forms, granted, body)
+        return _compared(op, forms, granted, body, wanted)
     name = op.info[0] if op.name == "math" else op.info if op.name == "intrinsic" else ""
     if name in _HELD and op.type in ("i32", "i64"):
         return _held(op, _HELD[name], name[0] == "u", forms, granted)
@@ -133,8 +135,10 @@ def _held(op: Op, how: str, unsigned: bool, forms: Forms, granted: Assumptions) 
     return op.args[places[0]]
 
 
-def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | None:
-    """The likely outcome: ids are above constants, and below bounds from arguments."""
+def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body, wanted: bool | None) -> Op | None:
+    """The outcome with which a work-item goes on, where the other one ends it; else the likely one: ids are above
+    constants, and below bounds from arguments.
+    """
     found = [forms.of(arg) for arg in op.args]
     first, second = found
     if first is None or second is None:
@@ -142,16 +146,19 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
     apart = first.plus(second, -1)
     if forms.group is not None and (apart is None or apart.within):
         return in_every_group(op, forms, body)
-    if apart is None or not apart.ids or len({factor > 0 for _, factor in apart.ids}) > 1:
+    if apart is None or not apart.ids:
         return None
-    below = (apart.ids[0][1] > 0) == apart.bounded
     unsigned, kind = op.info[0] == "u", op.info[-2:]
-    if op.info in ("eq", "ne"):
-        answer, distance = op.info == "ne", 1
+    equality = op.info in ("eq", "ne")
+    if wanted is not None and not equality:
+        answer, below = wanted, (kind[0] == "l") == wanted
+    elif len({factor > 0 for _, factor in apart.ids}) > 1:
+        return None
     else:
-        answer = (kind[0] == "l") == below
-        # Comparisons for equality assume no distance.
-        distance = int((kind[1] == "t") == answer)
+        below = (apart.ids[0][1] > 0) == apart.bounded
+        answer = op.info == "ne" if equality else (kind[0] == "l") == below
+    # Numbers that are not equal are assumed to be at least one apart.
+    distance = int(equality or (kind[1] == "t") == answer)
     sign = -1 if below else 1
     asked = Form((), -distance, -distance).plus(apart, sign)
     if not granted.ask(asked):
