@@ -1,8 +1,8 @@
 """Conditions of early exits: the outcome under which a work-item has something to do.
 
-`if (i <= k || i >= n) return;` and `if (i > k && i < n) { … }` are the same: in one of the two successors of the branch,
-work-items end without any effect. The outcome that leads to the other one is known then for each comparison of the
-condition.
+`if (i <= k || i >= n) return;` and `if (i > k && i < n) { … }` are the same: in one of the two successors of the
+branch, work-items end without any effect. The outcome that leads to the other one is known then for each comparison of
+the condition.
 """
 
 from __future__ import annotations
