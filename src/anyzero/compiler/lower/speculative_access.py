@@ -41,19 +41,17 @@ def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     assert mask is not None
     size = SIZES[element]
     alignment = aligned(access, size)
-    pointers = e.vector(pointer)
-    index = _index(e, pointer, size)
-    run = _first_run(e, pointer, index, size)
+    run = _first_run(e, pointer, _index(e, pointer, size), size)
     wide = Type(whole_type(element), e.lanes)
     known, near, far, join = e.known, e.label(), e.label(), e.label()
     b.branch(e.any(run.astray), far, near)
     e.start(near)
     count_access(e, CounterKind.CONTIGUOUS)
-    found = [(masked_load(e, run.base, wide, mask, alignment), near)]
+    found = [(masked_load(e, run.base, wide, mask, alignment), e.last_label())]
     b.jump(join)
     e.start(far)
     e.remember(known)
-    picked = untyped(e, gather_one(e, pointers, element, alignment))
+    picked = untyped(e, gather_one(e, e.vector(pointer), element, alignment))
     found.append((picked, e.last_label()))
     b.jump(join)
     e.start(join)
@@ -65,7 +63,6 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
     b, mask = e.b, e.mask
     assert mask is not None
     size = SIZES[value.type.element]
-    pointers = e.vector(pointer)
     run = _first_run(e, pointer, _index(e, pointer, size), size)
     known, near, far, join = e.known, e.label(), e.label(), e.label()
     b.branch(e.any(run.astray), far, near)
@@ -75,7 +72,7 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
     b.jump(join)
     e.start(far)
     e.remember(known)
-    scatter(e, pointers, [value], access)
+    scatter(e, e.vector(pointer), [value], access)
     b.jump(join)
     e.start(join)
     e.forget_since(known)
