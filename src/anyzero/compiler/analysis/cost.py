@@ -131,11 +131,14 @@ def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
 
 
 def divides_row(op: Op, shapes: Shapes) -> bool:
-    """Is it a division of 64-bit ids by a uniform number, which takes one division of scalars?"""
+    """Is it a division of ids by a uniform number, which takes one division of scalars? 32 bits are multiplied by the
+    inverse of a constant.
+    """
     dividend, divisor = op.args
     shape = shapes[dividend]
     near = shape.exact and shape.stride is not None and 0 < shape.stride <= NEAR
-    return op.type == "i64" and near and shapes[divisor].uniform
+    wide = op.type == "i64" or (op.type == "i32" and divisor.name != "const")
+    return wide and near and shapes[divisor].uniform
 
 
 def _atomic_lanes(op: Op, shapes: Shapes, lanes: int, used: bool) -> float:
