@@ -37,9 +37,8 @@ def above(a: az.ptr[az.i32], n: az.i32, k: az.i32) -> None:
 def border(a: az.ptr[az.i32], n: az.i32, k: az.i32) -> None:
     """The work is at the border, where the interior version does nothing."""
     j, i = az.i32(az.global_id(0)), az.i32(az.global_id(1))
-    if j < n and i < n:
-        if j == 0 or not i >= k:
-            a[i * n + j] += 7
+    if j < n and i < n and (j == 0 or not i >= k):
+        a[i * n + j] += 7
 
 
 KERNELS = (eliminate, above, border)

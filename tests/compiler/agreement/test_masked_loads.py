@@ -81,7 +81,7 @@ def test_inactive_lanes_may_lie_on_an_inaccessible_page(kernel: Any, cpu: str) -
             for late in (True, False):
                 # The elements of lanes from `here` on, or before it from the other end, lie on the next page.
                 given = _between_guards(max(here * components - (kernel is gaps), 1), type_, late)
-                wanted = np.where(np.arange(N) < here, np.random.default_rng(here).integers(0, 2, N), 0).astype(np.int32)
+                wanted = np.random.default_rng(here).integers(0, 2, N, np.int32) * (np.arange(N, dtype=np.int32) < here)
                 made, expected = (np.zeros(N, np.int32) for _ in range(2))
                 run([made, given, wanted], (N,), (N,))
                 reference.run(module, kernel.__name__, [expected, given.copy(), wanted], (N,), (N,))

@@ -119,11 +119,11 @@ PASSES: Final = (
         "loop-simplify",
         bodies.run_loop_simplify,
         KERNEL,
-        "blocks in reverse postorder; one latch and an exit for each loop",
+        "blocks in reverse postorder; one latch, an exit and a preheader for each loop",
         "analyses and linearisation rely on this form, and the passes before it changed the blocks",
         (
             *("transform/loop_simplify.py", "transform/block_order.py", "transform/single_latch.py"),
-            *("transform/virtual_exits.py", "analysis/loops.py"),
+            *("transform/virtual_exits.py", "transform/preheaders.py", "analysis/loops.py"),
         ),
         functions=True,
     ),
