@@ -49,3 +49,11 @@ kernel void fixed_sums(global int *sums, global const int *a, int n) {
         sum = 5 * sum + a[row * 48 + k];
     sums[row] = sum;
 }
+
+kernel void pointer_sums(global int *sums, global const int *a, int n) {
+    int row = get_global_id(0), sum = 0;
+    global const int *from = a + row * n;
+    for (int k = 0; k < n; k++)
+        sum = 5 * sum + from[k];
+    sums[row] = sum;
+}

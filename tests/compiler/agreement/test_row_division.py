@@ -1,4 +1,4 @@
-"""64-bit ids divided by a uniform number: once for a vector where that is right, else lane by lane."""
+"""Ids divided by a uniform number: once for a vector where that is right, else lane by lane."""
 
 from __future__ import annotations
 
@@ -32,10 +32,26 @@ def i64(out: az.ptr[az.i64], begin: az.i64, by: az.i64) -> None:
     out[2 * (i - begin) + 1] = (i - az.i64(40)) % by
 
 
-KERNELS = {u64: np.uint64, i64: np.int64}
+@az.kernel
+def u32(out: az.ptr[az.u32], begin: az.u32, by: az.u32) -> None:
+    i = az.u32(az.global_id(0))
+    out[2 * (i - begin)] = (i * az.u32(3) - az.u32(30)) // by
+    out[2 * (i - begin) + 1] = i % by + i % az.u32(1000)
+
+
+@az.kernel
+def i32(out: az.ptr[az.i32], begin: az.i32, by: az.i32) -> None:
+    i = az.i32(az.global_id(0))
+    out[2 * (i - begin)] = (i * 3 - 30) // by
+    out[2 * (i - begin) + 1] = (i - 40) % by
+
+
+KERNELS = {u64: np.uint64, i64: np.int64, u32: np.uint32, i32: np.int32}
 BY = {
     u64: (1, 3, 31, 47, 64, 1000, (1 << 30) - 1, (1 << 31) - 1, 1 << 31, (1 << 63) + 5),
     i64: (1, 3, -7, 47, 64, 1000, -1, (1 << 31) - 1, 1 << 40, -(1 << 63)),
+    u32: (1, 3, 31, 47, 64, 1000, (1 << 30) - 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 5),
+    i32: (1, 3, -7, 47, 64, 1000, -1, (1 << 31) - 1, -(1 << 31)),
 }
 
 
@@ -50,6 +66,8 @@ def test_given_any_divisor_then_quotients_and_remainders_are_right(kernel: Any, 
         found = []
         for by in BY[kernel]:
             for begin in (0, 990, (1 << 31) - 48, (1 << 32) - 48):
+                if begin > np.iinfo(type_).max - N:
+                    continue
                 made, expected = (np.zeros(2 * N, type_) for _ in range(2))
                 given = [type_(begin), type_(by)]
                 run([made, *given], (N,), (N,), (begin, 0, 0))
@@ -70,7 +88,13 @@ def test_a_vector_takes_one_division() -> None:
         i = az.u64(az.global_id(0))
         out[i] = i % width
 
+    @az.kernel
+    def narrow(out: az.ptr[az.u32], width: az.u32) -> None:
+        i = az.u32(az.global_id(0))
+        out[i] = i % width
+
     text = form(read(column.spirv), "column", Options(lanes=16), "ir")
     assert "udiv i64" in text
+    assert "udiv i32" in form(read(narrow.spirv), "narrow", Options(lanes=16), "ir")
     chosen = compile_kernel(read(column.spirv), "column", Options())
     assert chosen.lanes > 1

@@ -9,8 +9,9 @@ from anyzero.compiler.analysis.uniformity import Flow, Shape, Shapes, analyse
 from anyzero.compiler.builder import Builder
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Access, Atomic, Block, Body, Collective, Op, Variable
-from anyzero.compiler.lanes.passes import NUMBERING, PASSES, VERSION
+from anyzero.compiler.lanes.passes import NUMBERING, PASSES
 from anyzero.compiler.lanes.units import NumberingUnit
+from anyzero.compiler.lanes.version_passes import VERSION
 from anyzero.compiler.lanes.versions import BODIES
 from anyzero.compiler.lanes.writing import module_text
 from anyzero.compiler.lower.emitter import Choices

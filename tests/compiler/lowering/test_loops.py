@@ -5,6 +5,7 @@ from __future__ import annotations
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block
 from anyzero.compiler.transform.check import check
+from anyzero.compiler.transform.preheaders import preheaders
 from anyzero.compiler.transform.single_latch import single_latch
 from tests.compiler.lowering.draft import Draft, loops_of
 
@@ -104,3 +105,14 @@ def test_given_a_continue_that_is_conditional_then_its_other_way_stays() -> None
     (loop,) = loops_of(body).all
     assert blocks[3] in blocks[2].successors
     assert loop.latches[0] in blocks[2].successors
+
+
+def test_given_a_loop_behind_a_branch_then_it_gets_a_preheader() -> None:
+    d, blocks = graph({0: (1, 2), 1: (1, 2), 2: ()})
+    body = d.done()
+    assert preheaders(body, loops_of(body))
+    check(body)
+    (between,) = set(body.blocks) - set(blocks)
+    assert (between.predecessors, between.successors) == ([blocks[0]], [blocks[1]])
+    assert blocks[0].successors == [between, blocks[2]]
+    assert not preheaders(body, loops_of(body))

@@ -131,11 +131,14 @@ def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
 
 
 def divides_row(op: Op, shapes: Shapes) -> bool:
-    """Is it a division of 64-bit ids by a uniform number, which takes one division of scalars?"""
+    """Is it a division of ids by a uniform number, which takes one division of scalars? 32 bits are multiplied by the
+    inverse of a constant.
+    """
     dividend, divisor = op.args
     shape = shapes[dividend]
     near = shape.exact and shape.stride is not None and 0 < shape.stride <= NEAR
-    return op.type == "i64" and near and shapes[divisor].uniform
+    wide = op.type == "i64" or (op.type == "i32" and divisor.name != "const")
+    return wide and near and shapes[divisor].uniform
 
 
 def _atomic_lanes(op: Op, shapes: Shapes, lanes: int, used: bool) -> float:
@@ -160,6 +163,8 @@ MANY = 32
 """Registers that suffice for all loop-carried values."""
 FEW = 80
 """Operations of a kernel that is small enough for four registers to a vector."""
+MULTIPLYING = 8
+"""Registers to a vector where multiplications of integers depend on one another."""
 
 
 LONG = 80
@@ -209,10 +214,22 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) 
         # Divisions and roots of several vectors overlap in straight-line code, whatever is spilled.
         straight = registers < MANY and not flow.loops.all
         half = mostly_wide(body, shapes) and not straight and not _searches(body, flow, shapes)
-        return (4 if few else 2) // (2 if half else 1)
+        most = MULTIPLYING if registers < MANY and _multiplies(flow, shapes) else 4
+        return (most if few else 2) // (2 if half else 1)
     # A kernel that reads ids in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
     return 1 if narrow or len(body.blocks) > LONG else 2
+
+
+def _multiplies(flow: Flow, shapes: Shapes) -> bool:
+    """Does a loop multiply integers of 32 bits, and access no memory? Multiplications take ten cycles on Intel's
+    processors, and two of them start in each: four registers would wait for one another.
+    """
+    return any(
+        any(op.name == "mul" and op.type == "i32" and shapes[op].varying for block in loop.blocks for op in block.ops)
+        and all(op.pure for block in loop.blocks for op in block.ops)
+        for loop in flow.loops.all
+    )
 
 
 def _leaves_out_first(body: Body) -> bool:

@@ -7,11 +7,14 @@ and bits are masked or shifted out of both alike.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from anyzero.compiler.ir import SIZES, Op
 
 __all__ = ["bitwise_stride", "low_zeros"]
 
 _DEPTH = 6
+_NOTHING: Mapping[Op, int] = {}
 _SMALL = ("local_id", "sub_group_local_id")
 _MOST_ITEMS = (1 << 16) - 1
 """More than any group has in one dimension."""
@@ -22,17 +25,25 @@ def low_zeros(op: Op, depth: int = _DEPTH) -> int:
     return _zeros(op, 0, depth)
 
 
-def _zeros(op: Op, first: int, depth: int = _DEPTH) -> int:
-    """Low zero bits in lane 0 of vectors of `first` lanes, or in every lane where `first` is 0."""
+def _zeros(op: Op, first: int, depth: int = _DEPTH, assumed: Mapping[Op, int] = _NOTHING) -> int:
+    """Low zero bits in lane 0 of vectors of `first` lanes, or in every lane where `first` is 0. `assumed` has the phis
+    that are being asked about.
+    """
     if op.name == "const":
         bits = int(op.info)
         return (bits & -bits).bit_length() - 1 if bits else 64
     if op.name == "builtin" and first:
         # A sub-group may be several vectors.
         return first.bit_length() - 1 if op.info in (("local_id", 0), ("sub_group_local_id", 0)) else 0
+    if op in assumed:
+        return assumed[op]
     if depth == 0:
         return 0
-    given = [_zeros(arg, first, depth - 1) for arg in op.args[:2]]
+    if op.name == "phi" and not first:
+        return _carried(op, depth, assumed)
+    if op.name == "select":
+        return min(_zeros(arg, first, depth - 1, assumed) for arg in op.args[1:])
+    given = [_zeros(arg, first, depth - 1, assumed) for arg in op.args[:2]]
     if op.name == "shl" and op.args[1].name == "const":
         return int(op.args[1].info) + given[0]
     if op.name == "lshr" and op.args[1].name == "const":
@@ -46,6 +57,17 @@ def _zeros(op: Op, first: int, depth: int = _DEPTH) -> int:
     if op.name == "cast" and op.info in ("trunc", "zext", "sext"):
         return given[0]
     return 0
+
+
+def _carried(phi: Op, depth: int, assumed: Mapping[Op, int]) -> int:
+    """Low zero bits of a phi: a loop's counter has those that its first value and its steps have."""
+    guess = 64
+    while guess:
+        found = min(_zeros(arg, 0, depth - 1, {**assumed, phi: guess}) for arg in phi.args)
+        if found >= guess:
+            break
+        guess = found
+    return guess
 
 
 def bitwise_stride(op: Op, strides: list[int | None], lanes: int) -> int | None:

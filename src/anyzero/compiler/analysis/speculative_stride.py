@@ -1,7 +1,8 @@
 """Speculative strides: strides that hold for most vectors, worth a test at run time.
 
 A clamped index has the stride of the index that is clamped, except at the edges. So has one that is combined with a
-uniform number (`i ^ distance`, `i & (size - 1)`, `i % size`), unless that number changes the low bits.
+uniform number (`i ^ distance`, `i & (size - 1)`, `i % size`), unless that number changes the low bits. A quotient
+(`i / size`) is the same in all lanes, except where a row of that size ends.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from anyzero.compiler.ir import WIDTHS, Op
 
 _BOUNDS = {"s_min", "s_max", "u_min", "u_max", "s_clamp", "u_clamp"}
 _BOUND_INTRINSICS = {"smin", "smax", "umin", "umax"}
+_QUOTIENTS = {"udiv", "sdiv"}
 _COMMUTATIVE = {"xor", "and", "or"}
 _SAME_FOR_ALL = _COMMUTATIVE | {"urem", "srem"}
 DEPTH = 12
@@ -39,6 +41,10 @@ def speculative_stride(op: Op, shapes: Shapes, depth: int = DEPTH) -> int | None
     if name == "mul" and op.args[1].name == "const":
         first = of(0)
         return None if first is None else first * signed(int(op.args[1].info), WIDTHS[op.type])
+    if name == "mul" and any(shapes[arg].uniform for arg in op.args):
+        return 0 if of(0) == of(1) == 0 else None
+    if name in _QUOTIENTS and shapes[op.args[1]].uniform and _spares_low_bits(name, op.args[1]):
+        return None if of(0) is None else 0
     if name == "shl" and op.args[1].name == "const":
         first = of(0)
         return None if first is None else first << int(op.args[1].info)

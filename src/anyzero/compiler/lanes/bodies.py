@@ -33,6 +33,7 @@ from anyzero.compiler.transform.licm import licm
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.mem2reg import mem2reg
+from anyzero.compiler.transform.merge_accesses import merge_accesses
 from anyzero.compiler.transform.outline import outline
 from anyzero.compiler.transform.pipelined_loads import load_in_turn
 from anyzero.compiler.transform.prefetch import insert_prefetches
@@ -193,6 +194,10 @@ def run_uniformity(unit: VersionUnit) -> None:
 def run_group_uniformity(unit: VersionUnit) -> None:
     assert unit.flow is not None
     unit.group_uniform = group_uniform(unit.body, unit.flow)
+
+
+def run_merge_accesses(unit: VersionUnit) -> None:
+    merge_accesses(unit.body, unit.shapes, unit.choices.lanes)
 
 
 def run_streaming_stores(unit: VersionUnit) -> None:

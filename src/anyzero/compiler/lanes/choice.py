@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from anyzero.compiler.analysis.clusters import closed
+from anyzero.compiler.analysis.columns import find_columns
 from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide, strides_far
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
 from anyzero.compiler.analysis.streaming_stores import memory_bound
-from anyzero.compiler.analysis.uniformity import Flow, analyse
+from anyzero.compiler.analysis.uniformity import Flow, Shapes, analyse
 from anyzero.compiler.analysis.uses import Uses
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Body
@@ -27,6 +28,9 @@ USUAL_ROWS = 4
 
 NEIGHBOURS = 8
 """Lanes of a GPU's thread, and of a register of 256 bits."""
+
+FEW = 16
+"""Vector registers of processors before AVX-512."""
 
 SMALL = 16
 """Up to so many operations, a kernel without loops has all its versions in the first stage."""
@@ -111,10 +115,12 @@ def choose_lanes(
     flat = is_flat(uses)
     # A vector of several registers takes as many for each value: few values fit.
     wanted = chains(body, flow, shapes, flat, target.registers)
-    registers = 1 if options.large_registers else min(wanted, 2 if narrow else 4)
+    registers = 1 if options.large_registers else min(wanted, 2) if narrow else wanted
     if registers * target.lanes > MOST_APART and strides_far(body, shapes):
         # Scalar loads of so many lanes are unrolled, and faster than gathers.
         registers = MOST_APART // target.lanes
+    if registers > 1 and target.registers <= FEW and _shared_columns(body, flow, shapes):
+        registers = 1
     lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
     width = None if flat else group_width(body, kernel)
     if width is not None:
@@ -127,6 +133,14 @@ def choose_lanes(
     several = f"{registers} registers" if registers > 1 else "one register"
     halves = ", in halves because memory is the limit" if narrow else ""
     return lanes, f"{several} of floats{halves}; {rows}; {costs}"
+
+
+def _shared_columns(body: Body, flow: Flow, shapes: Shapes) -> bool:
+    """Do lanes read along rows of a matrix that rows of work-items share? Several iterations of a load take a register
+    each for every register of lanes, beside the sums of several rows.
+    """
+    planar = any(op.name == "builtin" and op.info == ("global_id", 1) for op in body.ops)
+    return planar and any(find_columns(loop, shapes) is not None for loop in flow.loops.all)
 
 
 def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:

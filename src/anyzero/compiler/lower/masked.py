@@ -3,22 +3,62 @@
 Without AVX-512, masked stores are slow: 12 cycles on Zen 4 instead of one, and one branch for each lane where a
 processor or a type has none. So each register of a vector is tested by itself where ids decide which lanes are active:
 at the edges of a row, most registers are stored whole or not at all. Data would make the branches unpredictable.
+
+Neither AVX2 nor SSE has masked loads of bytes and shorts. Where some lane is active and the vector does not cross a
+page, all of it is loaded: a page is accessible as a whole.
 """
 
 from __future__ import annotations
 
 from anyzero.compiler.ir import SIZES
-from anyzero.compiler.llvm import I1, Type, Value
+from anyzero.compiler.llvm import I1, I64, Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 
+PAGE = 4096
+"""The smallest size of a page."""
 
-def masked_load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) -> Value:
+
+def masked_load(
+    e: Emitter, address: Value, type_: Type, mask: Value, alignment: int, lanes: Value | None = None, gaps: bool = False
+) -> Value:
+    """`lanes` is the mask of lanes where `mask` is that of their components, with or without gaps between."""
     b = e.b
     few = e.fronts.get(mask.text, 0)
     if few:
         part = Type(type_.element, few)
         found = b.load(part, address, align=alignment)
         return b.shuffle(found, None, [lane if lane < few else -1 for lane in range(type_.lanes)])
+    if SIZES[type_.element] < 4 and not e.choices.target.wide and mask.text.startswith("%"):
+        return _load_within_page(e, address, type_, mask, alignment, mask if lanes is None else lanes, gaps)
+    return _load(e, address, type_, mask, alignment)
+
+
+def _load_within_page(
+    e: Emitter, address: Value, type_: Type, mask: Value, alignment: int, lanes: Value, gaps: bool
+) -> Value:
+    b = e.b
+    last = PAGE - SIZES[type_.element] * type_.lanes
+    place = b.cast("ptrtoint", address, I64.element) & (PAGE - 1)
+    safe = e.any(lanes) & b.compare("ule", place, last)
+    if not gaps:
+        # LLVM knows that some masks are full, and drops the rest.
+        safe = e.all(lanes) | safe
+    known, near, far, join = e.known, e.label(), e.label(), e.label()
+    b.branch(safe, near, far)
+    e.start(near)
+    ways = [(b.load(type_, address, align=alignment), near)]
+    b.jump(join)
+    e.start(far)
+    e.remember(known)
+    ways.append((_load(e, address, type_, mask, alignment), e.last_label()))
+    b.jump(join)
+    e.start(join)
+    e.forget_since(known)
+    return b.phi(*ways)
+
+
+def _load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) -> Value:
+    b = e.b
     name = f"llvm.masked.load.{type_.mangled}.p0"
     b.intrinsics.setdefault(name, f"declare {type_} @{name}(ptr, <{type_.lanes} x i1>, {type_})")
     return b.op(

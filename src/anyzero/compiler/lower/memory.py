@@ -161,7 +161,8 @@ def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int
     size = SIZES[element]
     count_access(e, CounterKind.CONTIGUOUS)
     wide = Type(whole_type(element), lanes * step)
-    found = masked_load(e, e.base(pointer), wide, _spread_mask(e, step, access.count), aligned(access, size))
+    mask = _spread_mask(e, step, access.count)
+    found = masked_load(e, e.base(pointer), wide, mask, aligned(access, size), e.mask, gaps=access.count < step)
     if step == 1:
         return [typed(e, found, element)]
     return [

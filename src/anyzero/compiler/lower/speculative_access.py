@@ -50,7 +50,7 @@ def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     b.branch(run.broken, far, near)
     e.start(near)
     count_access(e, CounterKind.CONTIGUOUS)
-    found = [(masked_load(e, run.base, wide, mask, alignment), near)]
+    found = [(masked_load(e, run.base, wide, mask, alignment), e.last_label())]
     b.jump(join)
     e.start(far)
     e.remember(known)
@@ -69,7 +69,6 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
     b, mask = e.b, e.mask
     assert mask is not None
     size = SIZES[value.type.element]
-    pointers = e.vector(pointer)
     run = _first_run(e, pointer, size)
     known, near, far, join = e.known, e.label(), e.label(), e.label()
     b.branch(run.broken, far, near)
@@ -79,7 +78,7 @@ def store(e: Emitter, pointer: Op, value: Value, access: Access) -> None:
     b.jump(join)
     e.start(far)
     e.remember(known)
-    scatter(e, pointers, [value], access)
+    scatter(e, e.vector(pointer), [value], access)
     b.jump(join)
     e.start(join)
     e.forget_since(known)

@@ -1,5 +1,5 @@
-"""The interior version of a kernel: a copy simplified under the assumption that no index needs clamping and that every
-work-item passes the bounds checks, as holds away from the edges.
+"""The interior version of a kernel: a copy simplified under the assumption that no index needs clamping or wraps around
+an edge, and that every work-item passes the bounds checks, as holds away from the edges.
 
 Its code needs no masks for bounds checks, and accesses through clamped indices are contiguous. It is correct where the
 assumptions hold, which a few comparisons per vector decide at run time; elsewhere the general version runs.
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from anyzero.compiler.analysis.affine import LARGEST, Form, Forms, Leaf, Size
+from anyzero.compiler.analysis.early_exits import outcomes_with_work
 from anyzero.compiler.analysis.loops import Loops, find_loops
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.folding import compared
@@ -73,14 +74,20 @@ def interior_version(body: Body, group: Size | None = None) -> tuple[Body, Assum
     forms = Forms(*_loops(body), group)
     granted = Assumptions()
     instead: dict[Op, Op] = {}
+    reduced: list[Op] = []
+    wanted = outcomes_with_work(body)
     for op in body.ops:
-        known = _settled(op, forms, granted, body)
-        if known is not None:
+        known = _settled(op, forms, granted, body, wanted.get(op))
+        if known is op:
+            reduced.append(op)
+        elif known is not None:
             instead[op] = known
-    if not instead or not granted.possible or (group is not None and not granted.least):
+    if not (instead or reduced) or not granted.possible or (group is not None and not granted.least):
         return None
     made, copies = copied(body)
     by = {copies[op]: copies.get(known, known) for op, known in instead.items()}
+    for op in reduced:
+        copies[op].name, copies[op].flags = "sub", ""
     for block in made.blocks:
         block.ops = [op for op in block.ops if op not in by]
     substitute(made, by)
@@ -96,9 +103,11 @@ def _loops(body: Body) -> tuple[Loops, Dominators[Block]]:
     return find_loops(body, immediate), immediate
 
 
-def _settled(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | None:
+def _settled(op: Op, forms: Forms, granted: Assumptions, body: Body, wanted: bool | None) -> Op | None:
     if op.name == "icmp" and op.args[0].type in ("i32", "i64"):
-        return _compared(op, forms, granted, body)
+        return _compared(op, forms, granted, body, wanted)
+    if op.name in ("urem", "srem") and op.type in ("i32", "i64") and forms.group is None:
+        return _wrapped(op, forms, granted)
     name = op.info[0] if op.name == "math" else op.info if op.name == "intrinsic" else ""
     if name in _HELD and op.type in ("i32", "i64"):
         return _held(op, _HELD[name], name[0] == "u", forms, granted)
@@ -133,8 +142,33 @@ def _held(op: Op, how: str, unsigned: bool, forms: Forms, granted: Assumptions) 
     return op.args[places[0]]
 
 
-def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | None:
-    """The likely outcome: ids are above constants, and below bounds from arguments."""
+def _wrapped(op: Op, forms: Forms, granted: Assumptions) -> Op | None:
+    """The index without its wrap around the edges, as in `(x + 1) % width` and `(x - 1 + width) % width`: its operand,
+    or the operation itself where the width is to be subtracted. The remainder of an id itself tells columns from rows.
+    """
+    index, width = (forms.of(arg) for arg in op.args)
+    if index is None or width is None or len(width.terms) != 1 or width.ids or width.low or width.high:
+        return None
+    (leaf, factor), *_ = width.terms
+    times = dict(index.terms).get(leaf, 0)
+    if factor != 1 or times not in (0, 1) or len(index.ids) != 1 or not (times or index.low or index.high):
+        return None
+    reduced = index.plus(width, -times)
+    left = None if reduced is None else Form((), -1, -1).plus(width)
+    room = None if left is None or reduced is None else left.plus(reduced, -1)
+    if reduced is None or room is None or not (granted.ask(reduced) and granted.ask(room)):
+        return None
+    for form in (index, width):
+        granted.number(form, op.type, op.name == "urem")
+    granted.held += 1
+    forms.known[op] = reduced
+    return op if times else op.args[0]
+
+
+def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body, wanted: bool | None) -> Op | None:
+    """The outcome with which a work-item goes on, where the other one ends it; else the likely one: ids are above
+    constants, and below bounds from arguments.
+    """
     found = [forms.of(arg) for arg in op.args]
     first, second = found
     if first is None or second is None:
@@ -142,16 +176,19 @@ def _compared(op: Op, forms: Forms, granted: Assumptions, body: Body) -> Op | No
     apart = first.plus(second, -1)
     if forms.group is not None and (apart is None or apart.within):
         return in_every_group(op, forms, body)
-    if apart is None or not apart.ids or len({factor > 0 for _, factor in apart.ids}) > 1:
+    if apart is None or not apart.ids:
         return None
-    below = (apart.ids[0][1] > 0) == apart.bounded
     unsigned, kind = op.info[0] == "u", op.info[-2:]
-    if op.info in ("eq", "ne"):
-        answer, distance = op.info == "ne", 1
+    equality = op.info in ("eq", "ne")
+    if wanted is not None and not equality:
+        answer, below = wanted, (kind[0] == "l") == wanted
+    elif len({factor > 0 for _, factor in apart.ids}) > 1:
+        return None
     else:
-        answer = (kind[0] == "l") == below
-        # Comparisons for equality assume no distance.
-        distance = int((kind[1] == "t") == answer)
+        below = (apart.ids[0][1] > 0) == apart.bounded
+        answer = op.info == "ne" if equality else (kind[0] == "l") == below
+    # Numbers that are not equal are assumed to be at least one apart.
+    distance = int(equality or (kind[1] == "t") == answer)
     sign = -1 if below else 1
     asked = Form((), -distance, -distance).plus(apart, sign)
     if not granted.ask(asked):

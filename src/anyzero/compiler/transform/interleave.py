@@ -1,7 +1,8 @@
 """Interleaves private arrays: the same element of all lanes is contiguous.
 
 Then a load at a uniform index is a vector load, where separate arrays would need a gather. It is possible where the
-array is accessed only by loads and stores of elements of one size, and its address does not escape.
+array is accessed only by loads and stores of elements of one size, and its address does not escape. An initializer is
+stored element by element.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anyzero.compiler.analysis.known_bits import low_zeros
-from anyzero.compiler.ir import SIZES, Body, Op, Variable
+from anyzero.compiler.ir import SIZES, Access, Body, Op, Variable
+
+INITIAL = 64
+"""The most elements of an initializer."""
 
 
 def interleave(body: Body, lanes: int) -> None:
@@ -29,6 +33,9 @@ def interleave(body: Body, lanes: int) -> None:
         if found is not None and size and variable.size % size == 0:
             variable.element = size
             _rewrite(body, found, size, lanes)
+            for op in found:
+                if op.name == "copy":
+                    _initialize(body, op, size, lanes)
 
 
 def _reached(addresses: list[Op], users: dict[Op, list[Op]]) -> list[Op] | None:
@@ -43,21 +50,37 @@ def _reached(addresses: list[Op], users: dict[Op, list[Op]]) -> list[Op] | None:
                     seen.add(user)
                     waiting.append(user)
                     found.append(user)
-            elif user.name == "load" or (
-                user.name == "store" and user.args[0] is address and address not in user.args[1:]
-            ):
+            elif user.name == "load" or (user.args[0] is address and _fills(user, address)):
                 found.append(user)
             else:
                 return None
     return found
 
 
+def _fills(op: Op, address: Op) -> bool:
+    return (op.name == "store" and address not in op.args[1:]) or (op.name == "copy" and _initializes(op))
+
+
+def _initializes(copy: Op) -> bool:
+    """Does it copy numbers from a constant?"""
+    _, source, size = copy.args
+    if source.name != "variable" or size.name != "const":
+        return False
+    constant: Variable = source.info
+    plain = constant.space == "constant" and not constant.functions and not constant.addresses
+    return plain and constant.image is not None and len(constant.image) >= size.info
+
+
 def _element(found: list[Op]) -> int:
     """The common size of the elements, if no offset points into the middle of one; else 0."""
-    sizes = {SIZES[op.type if op.name == "load" else op.args[1].type] for op in found if op.name != "offset"}
+    accesses = [op for op in found if op.name in ("load", "store")]
+    sizes = {SIZES[op.type if op.name == "load" else op.args[1].type] for op in accesses}
     if len(sizes) != 1 or any(op.name != "offset" and op.info.volatile for op in found):
         return 0
     size = sizes.pop()
+    copied = [int(op.args[2].info) for op in found if op.name == "copy"]
+    if any(each % size or each > INITIAL * size for each in copied):
+        return 0
     whole = all(1 << low_zeros(op.args[1]) >= size for op in found if op.name == "offset")
     return size if whole else 0
 
@@ -75,8 +98,26 @@ def _rewrite(body: Body, found: list[Op], size: int, lanes: int) -> None:
                 wide = Op("mul", "i64", [by, factor], block=op.block)
                 op.block.ops.insert(op.block.ops.index(op), wide)
                 op.args[1] = wide
-        elif op.info.count > 1:
+        elif op.name != "copy" and op.info.count > 1:
             _single(body, op, size, lanes)
+
+
+def _initialize(body: Body, copy: Op, size: int, lanes: int) -> None:
+    """Stores the elements of a constant one by one."""
+    block, to = copy.block, copy.args[0]
+    assert block is not None
+    image: bytes = copy.args[1].info.image
+    made: list[Op] = []
+    for place in range(0, int(copy.args[2].info), size):
+        address = to
+        if place:
+            address = Op("offset", "ptr", [to, body.const("i64", place * lanes)], block=block)
+            made.append(address)
+        number = body.const(f"i{8 * size}", int.from_bytes(image[place : place + size], "little"))
+        access = Access(alignment=size, space="private")
+        made.append(Op("store", copy.type, [address, number], access, word=copy.word, block=block))
+    at = block.ops.index(copy)
+    block.ops[at : at + 1] = made
 
 
 def _single(body: Body, op: Op, size: int, lanes: int) -> None:

@@ -1,6 +1,6 @@
-"""Loop-simplify form: blocks in reverse postorder, and one latch and an exit for each loop.
+"""Loop-simplify form: blocks in reverse postorder; one latch, an exit and mostly a preheader for each loop.
 
-Unlike LLVM's pass of this name it adds no preheaders, and an endless loop gets an exit that is never taken.
+Unlike in LLVM's pass of this name, an endless loop gets an exit that is never taken.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from anyzero.compiler.analysis.uniformity import Flow
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body
 from anyzero.compiler.transform.block_order import number
+from anyzero.compiler.transform.preheaders import preheaders
 from anyzero.compiler.transform.single_latch import single_latch
 from anyzero.compiler.transform.virtual_exits import virtual_exits
 
@@ -18,7 +19,7 @@ def loop_simplify(body: Body) -> Flow:
     """The control flow that analyses and the linearisation rely on. Irreducible loops stay as they are."""
     number(body)
     immediate, loops = _loops(body)
-    for change in (single_latch, virtual_exits):
+    for change in (single_latch, virtual_exits, preheaders):
         if not loops.irreducible and change(body, loops):
             immediate, loops = _loops(body)
     return Flow(body, loops, immediate)

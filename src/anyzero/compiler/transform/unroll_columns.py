@@ -1,7 +1,7 @@
 """Unrolls loops whose lanes each read along a row of a matrix, so that several iterations of a lane are one load.
 
 `sum += a[row * n + k]`, with a row for each lane, would gather from as many cache lines in each iteration. The unrolled
-loop runs before the original loop, which keeps at least one iteration.
+loop runs before the original loop, which has the iterations that are left, if any.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class _Unrolling:
         header, unrolled, between = Block(0), Block(0), Block(0)
         start = {phi: header.add_phi(Op("phi", phi.type, [phi.args[found.first]], word=phi.word)) for phi in old.phis}
         self._ask(header, start)
-        values = dict(start)
+        values, last = dict(start), dict(start)
         for iteration in range(self.columns.factor):
             self._iteration(iteration, unrolled, values)
             after = {phi: phi.args[found.next] for phi in old.phis}
-            values = {phi: values.get(each, each) for phi, each in after.items()}
+            values, last = {phi: values.get(each, each) for phi, each in after.items()}, values
         for phi, first in start.items():
             first.args.append(values[phi])
             phi.args[found.first] = first
@@ -57,16 +57,52 @@ class _Unrolling:
         redirect(outside, old, header)
         old.predecessors[old.predecessors.index(outside)] = between
         body.blocks += [header, unrolled, between]
+        if old is found.latch:
+            self._leave(unrolled, values, last)
+
+    def _leave(self, unrolled: Block, values: dict[Op, Op], last: dict[Op, Op]) -> None:
+        """A loop of one block tests its condition after an iteration: it must not be entered where none is left.
+        `last` has the values of the last iteration.
+        """
+        columns, exit_ = self.columns, self.found.exit
+        counter = [values[columns.counter], columns.bound]
+        unrolled.condition = unrolled.append(Op("icmp", "i1", counter, columns.order))
+        unrolled.successors.append(exit_)
+        inside = {*self.found.header.phis, *self.found.ops}
+        if exit_.predecessors == [self.found.header]:
+            self._join(exit_, inside)
+        place = exit_.predecessors.index(self.found.header)
+        for phi in exit_.phis:
+            phi.args.append(last.get(phi.args[place], phi.args[place]))
+        exit_.predecessors.append(unrolled)
+
+    def _join(self, exit_: Block, inside: set[Op]) -> None:
+        """Gives each value of the loop that is used after it a phi in the exit."""
+        by: dict[Op, Op] = {}
+
+        def outside(value: Op) -> Op:
+            return by.setdefault(value, Op("phi", value.type, [value])) if value in inside else value
+
+        for block in self.body.blocks:
+            if block is self.found.header:
+                continue
+            for op in block.everything:
+                if block is not exit_ or op not in exit_.phis:
+                    op.args = [outside(arg) for arg in op.args]
+            if block.condition is not None:
+                block.condition = outside(block.condition)
+        for phi in by.values():
+            exit_.add_phi(phi)
 
     def _ask(self, header: Block, values: dict[Op, Op]) -> None:
-        """Are more iterations left than the unroll factor? The counter is below its bound, so an unsigned difference is
-        exact.
+        """Are as many iterations left as the unroll factor? The counter is below its bound, so an unsigned difference
+        is exact.
         """
         columns, body = self.columns, self.body
         now, bound = values[columns.counter], columns.bound
         left = header.append(Op("sub", now.type, [bound, now]))
         most = body.const(now.type, columns.factor * columns.by)
-        header.condition = header.append(Op("icmp", "i1", [left, most], "ugt"))
+        header.condition = header.append(Op("icmp", "i1", [left, most], "uge"))
         if columns.order != "ne":
             below = header.append(Op("icmp", "i1", [now, bound], columns.order))
             header.condition = header.append(Op("and", "i1", [below, header.condition]))

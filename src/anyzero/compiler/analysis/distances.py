@@ -1,0 +1,67 @@
+"""Addresses as sums: a root, multiples of values, and a constant number of bytes.
+
+Two addresses with the same root and the same multiples lie a constant number of bytes apart. Indices of 32 bits that
+might wrap around count as if they did not: accesses on both sides of a wrap would lie 4 GiB apart, and buffers are
+smaller than that.
+"""
+
+from __future__ import annotations
+
+from anyzero.compiler.analysis.known_bits import low_zeros
+from anyzero.compiler.folding import signed
+from anyzero.compiler.ir import SIZES, Op
+from anyzero.lazy_dataclass import dataclass
+
+__all__ = ["Address", "Key", "address_of"]
+
+DEPTH = 12
+
+Term = tuple[Op, str]
+"""A value, and how it was widened: sext, zext or not at all."""
+
+Key = tuple[Op, frozenset[tuple[Term, int]]]
+"""The root and the multiples, in bytes."""
+
+
+@dataclass(slots=True, frozen=True)
+class Address:
+    key: Key
+    constant: int
+
+
+def address_of(pointer: Op) -> Address:
+    found: dict[Term, int] = {}
+    constant = 0
+    while pointer.name == "offset":
+        constant += _add(pointer.args[1], 1, "", found, DEPTH)
+        pointer = pointer.args[0]
+    return Address((pointer, frozenset((term, factor) for term, factor in found.items() if factor)), constant)
+
+
+def _add(op: Op, times: int, widened: str, found: dict[Term, int], depth: int) -> int:
+    """Adds a multiple of a value to the terms; its constant part is the result."""
+    if op.name == "const":
+        bits = 8 * SIZES[op.type]
+        return times * (int(op.info) if widened == "zext" else signed(op.info, bits))
+    if depth:
+        if op.name == "cast" and op.info in ("sext", "zext") and not widened and op.args[0].type == "i32":
+            return _add(op.args[0], times, str(op.info), found, depth - 1)
+        if op.name in ("add", "sub"):
+            first, second = op.args
+            # A negative constant is added to unsigned numbers as a large one.
+            if widened == "zext" and second.name == "const" and int(second.info) >> 31:
+                by = signed(second.info, 32)
+                return _add(first, times, widened, found, depth - 1) + times * (by if op.name == "add" else -by)
+            sign = 1 if op.name == "add" else -1
+            constant = _add(first, times, widened, found, depth - 1)
+            return constant + _add(second, sign * times, widened, found, depth - 1)
+        if op.name in ("mul", "shl", "or") and op.args[1].name == "const":
+            inner, by = op.args[0], int(op.args[1].info)
+            if op.name == "or" and by.bit_length() <= low_zeros(inner):
+                return _add(inner, times, widened, found, depth - 1) + times * by
+            factor = signed(by, 8 * SIZES[op.type]) if op.name == "mul" else 1 << by if by < 32 else 0
+            if op.name != "or" and factor and abs(factor) < 1 << 31:
+                return _add(inner, times * factor, widened, found, depth - 1)
+    term = op, widened
+    found[term] = found.get(term, 0) + times
+    return 0
