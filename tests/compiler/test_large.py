@@ -24,14 +24,18 @@ from tests.compiler.agreement.isolation import Outcome, isolated
 from tests.compiler.large import SHAPES, large
 from tests.kernels.suite import case
 
-WORK = ("ifs", "nested_ifs", "returns", "own_loops", "breaks", "variables", "switch")
-WHOLE = ("breaks", "phis", "nested_ifs", "returns", "switch", "across")
-"""Shapes that are not cut: one loop or one jump is one piece, and long pieces between few barriers are not cut either.
-"""
+WORK = (
+    *("ifs", "nested_ifs", "returns", "own_loops", "breaks", "variables", "switch", "else_ifs", "jumps", "long_branch"),
+    *("long_loop", "straight", "wide", "phis", "calls", "barriers", "elements"),
+)
+WHOLE = ("across",)
+"""Shapes that are not cut: long code between few barriers."""
 
 CUT = (
     *("vectors_swizzles", "structs_by_value", "private_arrays_two_dimensions", "control_flow_early_returns"),
     *("control_flow_nested_loops", "control_flow_switches", "indices_pointers", "bilinear_float4"),
+    *("control_flow_into_the_middle", "control_flow_state_machine", "control_flow_wide_switch", "mandelbrot"),
+    *("control_flow_break_and_continue", "control_flow_nested_ifs.O0", "control_flow_nested_loops.O0", "nbody_f32"),
 )
 
 WITH_BARRIERS = (
@@ -75,6 +79,8 @@ def _lines_run() -> Iterator[list[int]]:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the kernels were ten times larger."""
     monkeypatch.setattr(outline, "PIECE", 60)
+    monkeypatch.setattr(outline, "LONG", 2)
+    monkeypatch.setattr(outline, "LOOP", 2)
     monkeypatch.setattr(writing, "LONG", 100)
 
 
@@ -116,7 +122,7 @@ def test_a_large_kernel_computes_what_it_should(lanes: int) -> None:
 
 
 def _in_small_pieces() -> list[str]:
-    outline.PIECE = 5
+    outline.PIECE, outline.LONG, outline.LOOP = 5, 1, 1
     found = ((name, case(name).mismatch(through_compiler(case(name), Options(level=1)))) for name in CUT)
     return [f"{name}: {mismatch}" for name, mismatch in found if mismatch]
 
