@@ -43,7 +43,7 @@ ALLOWED = {
     "config": {"lazy_dataclass", "trust"},
     "lazy_dataclass": set(),
     "trust": set(),
-    "installed": set(),
+    "installed": {"lazy_dataclass"},
     "ze": set(),
 }
 # Parts of the checkout that are not installed with the package.

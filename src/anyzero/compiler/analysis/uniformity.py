@@ -8,7 +8,6 @@ point.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from anyzero.compiler.analysis.loops import Loop, Loops
 from anyzero.compiler.dominators import Dominators, dominators, order
 from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
 from anyzero.compiler.operations import ALWAYS_UNIFORM, INTEGER, NEVER_UNIFORM, STRIDED
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 
 class Shape(NamedTuple):

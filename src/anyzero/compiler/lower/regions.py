@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import field, replace
 from typing import NamedTuple
 
 from anyzero.compiler.analysis.memory_dependence import memory_dependent
@@ -34,7 +33,7 @@ from anyzero.compiler.lower.handlers import together
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumbering
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field, replace
 
 CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, lane_counts, memory, notes, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))

@@ -6,11 +6,11 @@ array is accessed only by loads and stores of elements of one size, and its addr
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from anyzero.compiler.analysis.known_bits import low_zeros
 from anyzero.compiler.ir import SIZES, Body, Op, Variable
+from anyzero.lazy_dataclass import replace
 
 
 def interleave(body: Body, lanes: int) -> None:

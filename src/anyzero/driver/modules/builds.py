@@ -8,7 +8,6 @@ linked with no other are kept. Nothing here imports the compiler.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
 import os
@@ -25,6 +24,7 @@ from anyzero.driver.settings import settings
 from anyzero.fingerprint import fingerprint
 from anyzero.kernel_cache import Cache
 from anyzero.layouts.planner import CodeKind
+from anyzero.lazy_dataclass import replace
 from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["Keys", "compiled", "container_key", "find", "keep", "next_id", "request_of", "stored"]
@@ -127,7 +127,7 @@ def _key(request: bytes) -> bytes:
 def _environment(settings: Config, llvm: str, processor: str) -> hashlib._Hash:
     """A digest of the inputs of a build besides the request."""
     # Folders that receive recordings and findings have new names each time, and say nothing about code.
-    environment = dataclasses.replace(settings, trace=None, check_report=None)
+    environment = replace(settings, trace=None, check_report=None)
     content = Writer().raw(_FORMAT).text(repr(environment)).text(_planner()).text(llvm).text(processor)
     return hashlib.sha256(content.done())
 
