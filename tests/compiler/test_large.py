@@ -121,6 +121,26 @@ def test_a_large_kernel_computes_what_it_should(lanes: int) -> None:
     assert out.tolist() == expected.tolist()
 
 
+def _cut_and_whole() -> list[str]:
+    """Shapes whose pieces compute something else than the whole; those with barriers are not cut, and the indices of
+    "accesses" are anywhere.
+    """
+    wrong = []
+    for shape in (each for each in SHAPES if each not in ("barriers", "across", "accesses")):
+        module, results = spirv.read(large(shape, 40)), []
+        for outline.PIECE, outline.LONG, outline.LOOP in ((100_000, 1, 1), (30, 1, 1), (30, 1, 100_000)):
+            compiled = pipeline.compile_kernel(module, "main", Options(level=1, quick=True))
+            out = (np.arange(80, dtype=np.int32) * 3 - 70).astype(np.int32)
+            native.Loaded(compiled)([out, np.int32(7)], (40,), (20,))
+            results.append(out.tolist())
+        wrong += [] if results[0] == results[1] == results[2] else [shape]
+    return wrong
+
+
+def test_pieces_compute_what_the_whole_does() -> None:
+    assert isolated(_cut_and_whole) == Outcome([])
+
+
 def _in_small_pieces() -> list[str]:
     outline.PIECE, outline.LONG, outline.LOOP = 5, 1, 1
     found = ((name, case(name).mismatch(through_compiler(case(name), Options(level=1)))) for name in CUT)
