@@ -10,13 +10,12 @@ what it means. :func:`read` turns the environment into a ``Config``; :func:`mark
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, Final
 
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field, fields
 from anyzero.trust import process
 
 __all__ = ["Config", "ConfigError", "DeviceSelector", "Variable", "markdown", "parse_size", "read", "variables"]
@@ -211,17 +210,17 @@ def _variable(
     *,
     accepts: str,
     meaning: str,
-    default: object = dataclasses.MISSING,
-    factory: Any = dataclasses.MISSING,
+    default: object = None,
+    factory: Callable[[], Any] | None = None,
     shown: str | None = None,
     names_path: bool = False,
 ) -> Any:
     """A field of :class:`Config`; `shown` describes a default that depends on the machine."""
     row = Variable(name, accepts, f"`{default}`" if shown is None else shown, meaning, parse, names_path)
     metadata = {"variable": row}
-    if factory is not dataclasses.MISSING:
-        return dataclasses.field(default_factory=factory, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+    if factory is not None:
+        return field(default_factory=factory, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,8 +499,8 @@ class Config:
 
 def variables() -> Iterator[tuple[str, Variable]]:
     """Every field of :class:`Config` with its variable, in the order of the table."""
-    for field in dataclasses.fields(Config):
-        yield field.name, field.metadata["variable"]
+    for each in fields(Config):
+        yield each.name, each.metadata["variable"]
 
 
 def read(environ: Mapping[str, str] | None = None, *, only: Container[str] | None = None) -> Config:
@@ -515,11 +514,11 @@ def read(environ: Mapping[str, str] | None = None, *, only: Container[str] | Non
     """
     source = os.environ if environ is None else environ
     given: dict[str, Any] = {}
-    for field, variable in variables():
+    for name, variable in variables():
         text = source.get(variable.name, "").strip()
-        if text and (only is None or field in only) and not (variable.names_path and process.is_secure()):
+        if text and (only is None or name in only) and not (variable.names_path and process.is_secure()):
             try:
-                given[field] = variable.parse(text)
+                given[name] = variable.parse(text)
             except ValueError as error:
                 raise ConfigError(variable.name, text, str(error), variable.accepts.replace("`", "")) from None
     return Config(**given)

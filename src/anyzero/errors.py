@@ -10,14 +10,14 @@ exception of the same meaning (MemoryError, ValueError, TimeoutError), they are 
 from __future__ import annotations
 
 import builtins
-import linecache
 import re
-from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from anyzero import ze
 
 if TYPE_CHECKING:
+    from traceback import FrameSummary
+
     from anyzero.ze import ze_result_t
 
 __all__ = [
@@ -220,6 +220,9 @@ def _frames(detail: str) -> tuple[str, list[FrameSummary]]:
 
     Python knows the text of lines that no file holds, such as those of a notebook.
     """
+    import linecache
+    from traceback import FrameSummary
+
     said: list[str] = []
     found: list[FrameSummary] = []
     rows = detail.split("\n")

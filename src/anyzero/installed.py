@@ -10,8 +10,9 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["INSTALL_OPENVINO", "OLDEST_OPENVINO", "OpenVINO", "install", "openvino"]
 

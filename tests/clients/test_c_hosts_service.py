@@ -31,10 +31,11 @@ SPIRV = 0
 class Line:
     """The engine's end, and the process at the other."""
 
-    def __init__(self, **variables: str) -> None:
+    def __init__(self, before: str = "", **variables: str) -> None:
+        """`before` is code that runs in the process first."""
         self.socket, other = socket.socketpair()
         self.socket.settimeout(PATIENCE)
-        code = f"from anyzero.driver import service; service.serve({other.fileno()})"
+        code = f"from anyzero.driver import service; {before or 'pass'}; service.serve({other.fileno()})"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANYZERO_")}
         self.process = subprocess.Popen(
             [sys.executable, "-c", code], env=kept | variables, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL
@@ -174,6 +175,22 @@ def test_what_one_process_knew_another_can_be_told(lines: list[Line], tmp_path: 
     assert [each.status for each in answers] == [0, 0], answers[1].log
     assert CompileReply.read(answers[0].reader) == CompileReply.read(answers[1].reader)
     assert plan_of(second, exporter()) not in (needs, gives)
+
+
+def test_answers_from_the_cache_start_no_thread(lines: list[Line], tmp_path: Path) -> None:
+    """One takes longer to start than a kernel to be found; the answers are those of a thread."""
+    cache, saxpy = str(tmp_path), (ROOT / "tests" / "kernels" / "saxpy.spv").read_bytes()
+    refuse = "lambda line, _, number, *asked: service._reply(line, number, 1, b'by a thread')"
+    before = f"from anyzero.driver.modules import requests; service._answer = {refuse}"
+    lines += [Line(ANYZERO_CACHE_DIR=cache), Line(before, ANYZERO_CACHE_DIR=cache)]
+    found = []
+    for line in lines:
+        answer = line.ask("compile", CompileRequest(plan_of(line, saxpy), "saxpy", CodeKind.KERNEL, 1))
+        assert answer.status == 0, answer.log
+        found.append(CompileReply.read(answer.reader).container)
+    assert found[0] == found[1]
+    lines[1].send(3, "build", asked(build(exporter())))
+    assert lines[1].receive() == (3, 1, b"by a thread")
 
 
 def test_the_process_ends_in_the_middle_of_everything(lines: list[Line]) -> None:

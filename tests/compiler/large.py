@@ -254,6 +254,76 @@ def _switch(size: int) -> Lines:
     yield "OpStore %at %result Aligned 4"
 
 
+def _else_ifs(size: int) -> Lines:
+    yield _HEAD
+    for i in range(size):
+        yield f"""
+            %ask{i} = OpIEqual %bool %x %k{i}
+            OpBranchConditional %ask{i} %then{i} %b{i + 1}
+            %then{i} = OpLabel
+            %v{i} = OpIMul %i32 %x %k{i}
+            OpBranch %exit
+            %b{i + 1} = OpLabel
+        """
+    yield "OpBranch %exit\n%exit = OpLabel"
+    yield f"%result = OpPhi %i32 %x %b{size} " + " ".join(f"%v{i} %then{i}" for i in range(size))
+    yield "OpStore %at %result Aligned 4"
+
+
+def _jumps(size: int) -> Lines:
+    """Past each other, so that no block comes on all paths."""
+    yield _HEAD
+    yield "OpBranch %b0"
+    for i in range(size):
+        yield f"""
+            %b{i} = OpLabel
+            %old{i} = OpLoad %i32 %at Aligned 4
+            %more{i} = OpIMul %i32 %old{i} %k{i}
+            OpStore %at %more{i} Aligned 4
+            %ask{i} = OpSGreaterThan %bool %more{i} %x
+            OpBranchConditional %ask{i} %b{i + 1} %b{min(i + 3, size)}
+        """
+    yield f"%b{size} = OpLabel"
+
+
+def _long_branch(size: int) -> Lines:
+    """As of a kernel that asks first whether its id is in range."""
+    yield _HEAD
+    yield "%ask = OpSLessThan %bool %x %n\nOpBranchConditional %ask %then %exit\n%then = OpLabel"
+    value = "%x"
+    for i in range(size):
+        yield f"%m{i} = OpIMul %i32 {value} %k{i}\n%v{i} = OpBitwiseXor %i32 %m{i} %x"
+        value = f"%v{i}"
+    yield f"OpStore %at {value} Aligned 4\nOpBranch %exit\n%exit = OpLabel"
+
+
+def _long_loop(size: int) -> Lines:
+    """One loop with many branches."""
+    yield _HEAD
+    yield "OpBranch %loop\n%loop = OpLabel"
+    yield f"%i = OpPhi %i32 %c0 %entry %next %b{size}\n%w = OpPhi %i32 %x %entry %v{size - 1} %b{size}"
+    yield "OpBranch %b0\n%b0 = OpLabel"
+    before, value = "%b0", "%w"
+    for i in range(size):
+        yield f"""
+            %ask{i} = OpSGreaterThan %bool {value} %k{i}
+            OpBranchConditional %ask{i} %then{i} %b{i + 1}
+            %then{i} = OpLabel
+            %more{i} = OpIMul %i32 {value} %k{i}
+            OpBranch %b{i + 1}
+            %b{i + 1} = OpLabel
+            %v{i} = OpPhi %i32 {value} {before} %more{i} %then{i}
+        """
+        before, value = f"%b{i + 1}", f"%v{i}"
+    yield f"""
+        %next = OpIAdd %i32 %i %c1
+        %again = OpSLessThan %bool %next %n
+        OpBranchConditional %again %loop %exit
+        %exit = OpLabel
+        OpStore %at {value} Aligned 4
+    """
+
+
 def _calls(size: int) -> Lines:
     yield _HEAD
     value = "%x"
@@ -338,6 +408,10 @@ SHAPES: Final[dict[str, Callable[[int], Lines]]] = {
     "variables": _variables,
     "phis": _phis,
     "switch": _switch,
+    "else_ifs": _else_ifs,
+    "jumps": _jumps,
+    "long_branch": _long_branch,
+    "long_loop": _long_loop,
     "calls": _calls,
     "accesses": _accesses,
     "elements": _elements,

@@ -24,14 +24,18 @@ from tests.compiler.agreement.isolation import Outcome, isolated
 from tests.compiler.large import SHAPES, large
 from tests.kernels.suite import case
 
-WORK = ("ifs", "nested_ifs", "returns", "own_loops", "breaks", "variables", "switch")
-WHOLE = ("breaks", "phis", "nested_ifs", "returns", "switch", "across")
-"""Shapes that are not cut: one loop or one jump is one piece, and long pieces between few barriers are not cut either.
-"""
+WORK = (
+    *("ifs", "nested_ifs", "returns", "own_loops", "breaks", "variables", "switch", "else_ifs", "jumps", "long_branch"),
+    *("long_loop", "straight", "wide", "phis", "calls", "barriers", "elements"),
+)
+WHOLE = ("across",)
+"""Shapes that are not cut: long code between few barriers."""
 
 CUT = (
     *("vectors_swizzles", "structs_by_value", "private_arrays_two_dimensions", "control_flow_early_returns"),
     *("control_flow_nested_loops", "control_flow_switches", "indices_pointers", "bilinear_float4"),
+    *("control_flow_into_the_middle", "control_flow_state_machine", "control_flow_wide_switch", "mandelbrot"),
+    *("control_flow_break_and_continue", "control_flow_nested_ifs.O0", "control_flow_nested_loops.O0", "nbody_f32"),
 )
 
 WITH_BARRIERS = (
@@ -75,6 +79,8 @@ def _lines_run() -> Iterator[list[int]]:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the kernels were ten times larger."""
     monkeypatch.setattr(outline, "PIECE", 60)
+    monkeypatch.setattr(outline, "LONG", 2)
+    monkeypatch.setattr(outline, "LOOP", 2)
     monkeypatch.setattr(writing, "LONG", 100)
 
 
@@ -115,8 +121,28 @@ def test_a_large_kernel_computes_what_it_should(lanes: int) -> None:
     assert out.tolist() == expected.tolist()
 
 
+def _cut_and_whole() -> list[str]:
+    """Shapes whose pieces compute something else than the whole; those with barriers are not cut, and the indices of
+    "accesses" are anywhere.
+    """
+    wrong = []
+    for shape in (each for each in SHAPES if each not in ("barriers", "across", "accesses")):
+        module, results = spirv.read(large(shape, 40)), []
+        for outline.PIECE, outline.LONG, outline.LOOP in ((100_000, 1, 1), (30, 1, 1), (30, 1, 100_000)):
+            compiled = pipeline.compile_kernel(module, "main", Options(level=1, quick=True))
+            out = (np.arange(80, dtype=np.int32) * 3 - 70).astype(np.int32)
+            native.Loaded(compiled)([out, np.int32(7)], (40,), (20,))
+            results.append(out.tolist())
+        wrong += [] if results[0] == results[1] == results[2] else [shape]
+    return wrong
+
+
+def test_pieces_compute_what_the_whole_does() -> None:
+    assert isolated(_cut_and_whole) == Outcome([])
+
+
 def _in_small_pieces() -> list[str]:
-    outline.PIECE = 5
+    outline.PIECE, outline.LONG, outline.LOOP = 5, 1, 1
     found = ((name, case(name).mismatch(through_compiler(case(name), Options(level=1)))) for name in CUT)
     return [f"{name}: {mismatch}" for name, mismatch in found if mismatch]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import uuid
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,6 +13,8 @@ from anyzero.api.library import check, function, query_all
 from anyzero.api.properties import Cache, ImageLimits, Memory, Peer, QueueGroup, QueueKind
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from anyzero.api.context import Context
     from anyzero.api.driver import Driver
     from anyzero.api.graph import GraphCompiler
@@ -82,9 +83,11 @@ class Device:
         return str(self._properties.name.decode(errors="replace"))
 
     @cached_property
-    def uuid(self) -> uuid.UUID:
+    def uuid(self) -> UUID:
         """Its identity, the same in every process on this machine."""
-        return uuid.UUID(bytes=bytes(self._properties.uuid.id))
+        from uuid import UUID  # takes long to load
+
+        return UUID(bytes=bytes(self._properties.uuid.id))
 
     @property
     def type(self) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import uuid
 from functools import cache, cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from anyzero import ze
 from anyzero.api.device import Device
 from anyzero.api.library import check, function, initialize, query_all
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = ["Driver", "drivers"]
 
@@ -41,9 +43,11 @@ class Driver:
         return found
 
     @property
-    def uuid(self) -> uuid.UUID:
+    def uuid(self) -> UUID:
         """Its identity."""
-        return uuid.UUID(bytes=bytes(self._properties.uuid.id))
+        from uuid import UUID  # takes long to load
+
+        return UUID(bytes=bytes(self._properties.uuid.id))
 
     @property
     def version(self) -> int:

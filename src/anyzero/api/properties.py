@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from anyzero.lazy_dataclass import dataclass
 
 __all__ = [
     "Cache",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from anyzero.compiler import folding
 from anyzero.compiler.errors import CompileError
@@ -16,6 +15,7 @@ from anyzero.compiler.folding import width
 from anyzero.compiler.ir import SIZES, Access, Atomic, Block, Body, Collective, Op
 from anyzero.compiler.operations import COMMUTATIVE
 from anyzero.compiler.spirv.float_controls import USUAL
+from anyzero.lazy_dataclass import replace
 
 LIMIT = 1_000_000
 """Operations of one kernel."""

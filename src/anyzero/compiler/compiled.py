@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal
 
 from anyzero.compiler.line_table import NO_LINES, LineTable
 from anyzero.layouts.container import CounterPlace
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = ["Argument", "ArgumentKind", "CompiledKernel", "Globals", "Options"]
 

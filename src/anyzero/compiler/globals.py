@@ -9,8 +9,6 @@ This file imports neither LLVM nor the rest of the compiler: modules whose kerne
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from anyzero.compiler.compiled import Globals
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.spirv.constants import (
@@ -29,7 +27,7 @@ from anyzero.compiler.spirv.grammar import string
 from anyzero.compiler.spirv.module import Module, Variable
 from anyzero.compiler.spirv.tables import Decoration, Op, StorageClass
 from anyzero.compiler.spirv.types import Array, Pointer, Struct, Type, Vector
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 _SHARED = {StorageClass.CrossWorkgroup, StorageClass.UniformConstant, StorageClass.DeviceOnlyINTEL}
 _SAME_ADDRESS = {

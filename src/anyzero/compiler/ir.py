@@ -64,12 +64,11 @@ Written by transformations that come after the translation:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any, Literal
 
 from anyzero.compiler.operations import BLOCK_WRITES, OPERATIONS, PURE
 from anyzero.layouts.kernel import CheckedAccess, CheckedMemory, FaultKind
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 Space = Literal["private", "local", "global", "constant", "generic", "code"]
 

@@ -111,6 +111,9 @@ def _attend(line: int, first: tuple[int, str, bytes] | None = None, linger: floa
         first = None
         if number == 0:
             _call(function, request)
+        elif stored := _stored(function, request):
+            with sending:
+                _reply(line, number, FrameKind.REPLY, stored)
         else:
             threading.Thread(target=_answer, args=(line, sending, number, function, request), daemon=True).start()
 
@@ -162,6 +165,16 @@ def _call(function: str, request: bytes) -> bytes:
         raise ValueError(f"the planner has no function {function}")
     answer: bytes = getattr(planner, name)(request)
     return answer
+
+
+def _stored(function: str, request: bytes) -> bytes:
+    """The answer from the cache, given by the thread that reads: starting another one takes longer than the rest.
+
+    No bytes if it is not there, or if the modules that look for it are not imported yet.
+    """
+    requests = sys.modules.get("anyzero.driver.modules.requests")
+    find = getattr(requests, "STORED", {}).get(function)
+    return find(request) if find else b""
 
 
 def _planner(module: str) -> ModuleType | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyzero.compiler.analysis.joins import Joins
+from anyzero.compiler.analysis import joins
 from anyzero.compiler.dominators import dominators, order
 from anyzero.compiler.ir import Block
 from anyzero.compiler.lower.scopes import Scope, common
@@ -42,20 +43,29 @@ def met(edges: list[tuple[Block, Block]], blocks: list[Block]) -> set[Block]:
     return found
 
 
-@given(graphs)
-def test_joins_of_each_branch(steps: list[list[int]]) -> None:
+@pytest.mark.parametrize("soon", [0, joins.SOON])
+@given(steps=graphs)
+def test_joins_of_each_branch(soon: int, steps: list[list[int]]) -> None:
+    """Of all branches together: a search ends where an earlier one came by."""
     blocks, forward, sink = flow(steps)
     backward: dict[Block, list[Block]] = {block: [] for block in [*blocks, sink]}
     for block, targets in forward.items():
         for target in targets or [sink]:
             backward[target].append(block)
     immediate = dominators(blocks[0], lambda block: block.successors)
-    joins = Joins(blocks, forward, immediate, dominators(sink, backward.__getitem__))
-    for block in blocks:
-        edges = [(block, target) for target in block.successors]
-        found: set[Block] = set()
-        joins.of(edges, found.add)
-        assert found == met(edges, blocks)
+    found: set[Block] = set()
+    expected: set[Block] = set()
+    known: joins.Known = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joins, "SOON", soon)
+        searched = joins.Joins(blocks, forward, immediate, dominators(sink, backward.__getitem__))
+        for block in blocks:
+            edges = [(block, target) for target in block.successors]
+            least = searched.of(edges, found.add, known)
+            here = met(edges, blocks)
+            expected |= here
+            assert found == expected
+            assert least == min((each.number for each in here), default=joins.NONE)
 
 
 @given(st.lists(st.integers(0, 20), max_size=40), st.data())

@@ -12,10 +12,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from anyzero.lazy_dataclass import dataclass
 from anyzero.ze.functions import FUNCTIONS
 
 __all__ = [

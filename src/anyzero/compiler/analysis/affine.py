@@ -6,13 +6,11 @@ modulo the type's range; the caller makes sure that a number did not wrap around
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from anyzero.compiler.analysis.loops import Loop, Loops
 from anyzero.compiler.analysis.trip_count import counted
 from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.ir import SIZES, Block, Op
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 Leaf = tuple[str, object]
 """("builtin", (name, dimension)) or ("argument", (place, type))."""

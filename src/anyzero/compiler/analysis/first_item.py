@@ -8,12 +8,11 @@ holds. The path ends at the first branch that depends on anything else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from anyzero.compiler import folding
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import WIDTHS, Block, Body, Op
 from anyzero.compiler.operations import DIVISIONS
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = ["FirstItem", "first_item"]
 

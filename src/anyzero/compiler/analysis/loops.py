@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.ir import Block, Body
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 
 @dataclass(slots=True, eq=False)

@@ -26,7 +26,8 @@ def memory_dependent(body: Body) -> set[Op]:
         op = waiting.pop()
         if op not in found:
             found.add(op)
-            waiting += users.get(op, ())
+            waiting += users.pop(op, ())
             if op.name == "write":
-                waiting += users.get(op.info, ())
+                # Once: a slot may have as many writes as reads.
+                waiting += users.pop(op.info, ())
     return found

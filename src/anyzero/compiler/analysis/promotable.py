@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from anyzero.compiler.analysis.addresses import signed_offset
 from anyzero.compiler.ir import SIZES, Body, Op, Variable
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 MOST = 1024
 """Scalars of one variable; larger ones stay in memory."""

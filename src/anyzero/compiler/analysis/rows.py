@@ -8,14 +8,13 @@ possible where control flow is uniform across the rows.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import field
 
 from anyzero.compiler.analysis.loops import find_loops
 from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import SIZES, Block, Body, Combine, Masks, Op, Slot
 from anyzero.compiler.operations import OPERATIONS
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 MOST = 8
 LIMIT = 800

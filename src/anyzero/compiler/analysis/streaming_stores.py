@@ -6,15 +6,13 @@ line first, and evicts another.
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from anyzero.compiler.analysis.addresses import known_space, root
 from anyzero.compiler.analysis.cost import CHEAP_MATHS
 from anyzero.compiler.analysis.loops import Loops
 from anyzero.compiler.analysis.uniformity import Flow, Shapes, analyse
 from anyzero.compiler.ir import SIZES, Body, Op
 from anyzero.compiler.operations import LONG, OPERATIONS, ORDERS, READS
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 LINE = 64
 """Bytes of a cache line. Non-temporal stores of parts of a line cost more than they save."""

@@ -8,17 +8,16 @@ point.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
-from anyzero.compiler.analysis.joins import Joins
+from anyzero.compiler.analysis.joins import Joins, Known
 from anyzero.compiler.analysis.known_bits import bitwise_stride, low_zeros
 from anyzero.compiler.analysis.loops import Loop, Loops
 from anyzero.compiler.dominators import Dominators, dominators, order
 from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
 from anyzero.compiler.operations import ALWAYS_UNIFORM, INTEGER, NEVER_UNIFORM, STRIDED
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 
 class Shape(NamedTuple):
@@ -125,6 +124,7 @@ class Finding:
         self.known: dict[Op, Shape] = shapes.of
 
         self.exits = {loop: loop.exits for loop in flow.loops.all}
+        self.fronts: Known = {}
         self.headers: set[Block] = set()
         """Loop-carried values of divergent loops."""
         self.last: dict[Block, list[Loop]] = {}
@@ -307,10 +307,8 @@ class Finding:
         if found is None or found.uniform:
             return False
         shapes.divergent.add(block)
-        joins: list[Block] = []
-        self.flow.joins.of([(block, target) for target in block.successors], joins.append)
-        shapes.joins.update(joins)
-        return any(join.number <= block.number for join in joins)
+        edges = [(block, target) for target in block.successors]
+        return self.flow.joins.of(edges, shapes.joins.add, self.fronts) <= block.number
 
     def _leave(self, loop: Loop, last: Block) -> bool:
         """Marks a divergent loop; True if it is new and has an exit before its last block."""
@@ -319,7 +317,7 @@ class Finding:
             return False
         shapes.divergent_loops.add(loop)
         self.headers.add(loop.header)
-        self.flow.joins.of(self.exits[loop], shapes.joins.add)
+        self.flow.joins.of(self.exits[loop], shapes.joins.add, self.fronts)
         return any(target.number < last.number for _, target in self.exits[loop])
 
     def _parts(self, loop: Loop) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from anyzero.compiler.ir import Body, Variable
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 
 @dataclass(slots=True)

@@ -250,7 +250,7 @@ def run_ssa_repair(unit: VersionUnit) -> None:
 
 
 def run_outline(unit: VersionUnit) -> None:
-    unit.pieces = outline(unit.body)
+    unit.pieces = outline(unit.body, unit.shapes, unit.masks)
 
 
 def run_regions(unit: VersionUnit) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from anyzero.compiler.analysis.clusters import closed
 from anyzero.compiler.analysis.columns import find_columns
@@ -22,6 +21,7 @@ from anyzero.compiler.lower.memory import MOST_APART
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
+from anyzero.lazy_dataclass import replace
 
 USUAL_ROWS = 4
 """Assumed width of a group in two dimensions whose size is unknown."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from anyzero.compiler.analysis.first_item import FirstItem
 from anyzero.compiler.analysis.termination import Termination
 from anyzero.compiler.compiled import Argument, CompiledKernel
@@ -20,6 +18,7 @@ from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.bounds_checks import WORD
 from anyzero.layouts.container import ArgumentUse
+from anyzero.lazy_dataclass import replace
 
 
 def start(source: Source) -> KernelUnit:

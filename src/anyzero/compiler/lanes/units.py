@@ -6,7 +6,6 @@ A field without a default is set by the pass of the list that computes it; a pas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
 from typing import NamedTuple
 
 from anyzero.compiler import translate
@@ -29,7 +28,7 @@ from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.show import show
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = ["ENTRY", "BodyVersion", "FunctionUnit", "KernelUnit", "NumberingUnit", "VersionUnit"]
 

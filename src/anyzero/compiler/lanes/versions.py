@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from anyzero.compiler.analysis.lane_loads import known_lane
@@ -15,7 +14,7 @@ from anyzero.compiler.lower.regions import Ready
 from anyzero.compiler.passes import Condition
 from anyzero.compiler.transform.interior_version import copied
 from anyzero.compiler.transform.loop_simplify import loop_simplify
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, replace
 
 FULL_VECTORS = 150
 """Up to so many operations, whole vectors and the remainder of a row have separate versions."""

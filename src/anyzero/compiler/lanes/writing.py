@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Combine
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit
@@ -19,6 +17,7 @@ from anyzero.compiler.lower.notes import group_notes
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.regions import ends_in_barrier
+from anyzero.lazy_dataclass import replace
 
 SMALL_TILE = 256
 

@@ -8,7 +8,6 @@ second form of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 
 from anyzero.compiler.analysis.uniformity import VARYING
 from anyzero.compiler.ir import Check, Op
@@ -27,7 +26,7 @@ from anyzero.layouts.kernel import (
     CheckFlag,
     CheckSite,
 )
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 handles = Chapter()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import SIZES, Combine, Masks
 from anyzero.compiler.llvm import Type, Value
@@ -12,6 +10,7 @@ from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.groups import combine, identity
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import Storage, Written
+from anyzero.lazy_dataclass import replace
 
 
 def write_combine(

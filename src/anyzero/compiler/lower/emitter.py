@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.analysis.rows import Rows
@@ -23,7 +22,7 @@ from anyzero.compiler.lower.masking import Masking
 from anyzero.compiler.operations import ORDERS
 from anyzero.compiler.targets.cpu import Target, cache_bytes
 from anyzero.layouts.container import CounterKind
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from anyzero.compiler.builtins.routine import Routine

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from anyzero.compiler.ir import SIZES, Block, Body, Op
+from anyzero.compiler.ir import SIZES, Block, Body, Masks, Op
 from anyzero.compiler.llvm import Value
 from anyzero.compiler.lower import lane_prefix
 from anyzero.compiler.lower.emitter import Emitter
@@ -20,22 +20,33 @@ MOST = 64
 """The most operations of a block that has two versions."""
 
 
+class Elsewhere:
+    """Values of a body that are used outside of their block; found when the first one is asked for."""
+
+    def __init__(self, body: Body, masks: Masks) -> None:
+        self._body = body
+        self._masks = masks
+
+    def __contains__(self, op: Op) -> bool:
+        return op in self._values
+
+    @cached_property
+    def _values(self) -> set[Op]:
+        blocks = self._body.blocks
+        home = {op: block for block in blocks for op in block.ops}
+        used = {arg for block in blocks for op in block.ops for arg in op.args if home.get(arg) is not block}
+        conditions = {block.condition for block in blocks if block.condition is not None}
+        return used | conditions | set(self._masks.of.values())
+
+
 class Rounds:
     """Writes the blocks of a body, some of them in two versions."""
 
-    def __init__(self, e: Emitter, body: Body, often: bool) -> None:
+    def __init__(self, e: Emitter, elsewhere: Elsewhere, often: bool) -> None:
         """`often` says that this code is not only for the edges."""
         self.e = e
-        self.body = body
+        self.elsewhere = elsewhere
         self.often = often
-
-    @cached_property
-    def elsewhere(self) -> set[Op]:
-        """Values that are used outside of their block."""
-        home = {op: block for block in self.body.blocks for op in block.ops}
-        used = {arg for block in self.body.blocks for op in block.ops for arg in op.args if home.get(arg) is not block}
-        conditions = {block.condition for block in self.body.blocks if block.condition is not None}
-        return used | conditions | set(self.e.masks.of.values())
 
     def write_block(self, block: Block) -> None:
         e = self.e

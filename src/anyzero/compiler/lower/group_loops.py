@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from anyzero.compiler.ir import Variable
 from anyzero.compiler.llvm import I32, I64, Value
@@ -20,7 +19,7 @@ from anyzero.compiler.lower.region_functions import RegionFunctions
 from anyzero.compiler.lower.regions import DONE
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.layouts.kernel import GRID_OFFSETS
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, replace
 
 STATE_BYTES = 128
 """Before a vector's memory: the number of the region that it runs next."""

@@ -6,7 +6,6 @@ If they do, vectors need not store their next region, and group-uniform slots ar
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 
 from anyzero.compiler.analysis.group_uniformity import same_for_group
 from anyzero.compiler.analysis.prefix_conditions import prefix_condition
@@ -16,7 +15,7 @@ from anyzero.compiler.ir import Block, Combine, Op, Slot
 from anyzero.compiler.operations import DIVISIONS, LONG, MASKS, PURE
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 from anyzero.compiler.transform.split_at_joins import Known
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 MUCH = 64
 """The weight of an operation that becomes much code."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import field, replace
 from typing import NamedTuple
 
 from anyzero.compiler.analysis.memory_dependence import memory_dependent
@@ -29,12 +28,12 @@ from anyzero.compiler.lower import (
     row_columns,
 )
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
-from anyzero.compiler.lower.full_mask import Rounds
+from anyzero.compiler.lower.full_mask import Elsewhere, Rounds
 from anyzero.compiler.lower.handlers import together
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumbering
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field, replace
 
 CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, lane_counts, memory, notes, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))
@@ -143,8 +142,18 @@ class Ready:
     """Operations that are repeated for each row, where several run at once."""
     pieces: bool = False
     """Are the regions outlined pieces of a long body, without barriers in between?"""
+    starts: dict[Block, int] = field(default_factory=dict)
+    """The numbers of regions by the blocks they start at; empty as long as no region is written."""
+    elsewhere: Elsewhere | None = None
+    """Values that are used outside of their block; None as long as no region is written."""
     planar: bool = False
     """Does the kernel read ids in more than one dimension, so that groups are likely to have several rows?"""
+
+    def next(self, block: Block) -> int:
+        """The number of the region behind the barrier that a block ends in."""
+        if not self.starts:
+            self.starts = {each.start: index for index, each in enumerate(self.regions)}
+        return self.starts[block.successors[0]]
 
 
 class Head(NamedTuple):
@@ -187,12 +196,11 @@ def write_region(
     if ready.schedule is not None:
         parameters += ", ptr %shared, ptr %next"
     head = Head(f"internal i32 @{name}", parameters, f"{'alwaysinline' if inline else 'noinline'} #0 #1")
-    starts = {each.start: index for index, each in enumerate(ready.regions)}
 
     def leave(e: Emitter, block: Block) -> None:
         if ends_in_barrier(block) is not None:
             e.put_back()
-        e.b.line(f"ret i32 {DONE if ends_in_barrier(block) is None else starts[block.successors[0]]}")
+        e.b.line(f"ret i32 {DONE if ends_in_barrier(block) is None else ready.next(block)}")
 
     if ready.schedule is None:
         _write(head, lines, frames, ready.regions[number], leave, ready, choices, out, rows=rows, often=often)
@@ -238,7 +246,6 @@ def _write_lockstep(
     """A region that reads group-uniform slots from `shared`, and writes them to `next`."""
     b = frame.arguments.builder
     step = schedule.steps[number]
-    starts = {each.start: index for index, each in enumerate(ready.regions)}
     lines = []
     used = {op.info for block in ready.regions[number].blocks for op in block.ops if op.name in ("read", "write")}
     for place in (place for slot, place in schedule.shared.items() if slot in used or slot in step.writes):
@@ -255,7 +262,7 @@ def _write_lockstep(
             assert value is not None
             now = b.load(Type(slot.type), value)
             b.store(now, Value(b, f"%next.{schedule.shared[slot]}", PTR))
-        next_ = END if ends_in_barrier(block) is None else starts[block.successors[0]]
+        next_ = END if ends_in_barrier(block) is None else ready.next(block)
         if not step.stops:
             b.line(f"ret i32 {answer(next_, False)}")
             return
@@ -340,7 +347,9 @@ def _write(
     if rows is not None:
         e.run_rows(rows, frames, row_columns.write_columns)
     e.keep(*_in_loops(region, ready.storage))
-    write_block = Rounds(e, ready.body, often).write_block if rows is None else e.write_block
+    if ready.elsewhere is None:
+        ready.elsewhere = Elsewhere(ready.body, ready.masks)
+    write_block = Rounds(e, ready.elsewhere, often).write_block if rows is None else e.write_block
     late = _late(region)
     for block in region.blocks:
         b.label(f"B{block.number}", block not in late)

@@ -7,7 +7,6 @@ function returns a `Pause` instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anyzero.compiler.reference.errors import Fault
@@ -19,7 +18,7 @@ from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import Decoration, FunctionParameterAttribute, Op
 from anyzero.compiler.spirv.types import Pointer, Type
 from anyzero.compiler.spirv.verifier import verify_function
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from anyzero.compiler.reference.meetings import Arrival

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anyzero.compiler.reference.decoder import Code
 from anyzero.compiler.reference.errors import Divergence, Fault
 from anyzero.compiler.reference.meetings import Arrival
 from anyzero.compiler.reference.work_item import Item, execute
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from anyzero.compiler.reference.launch import Launch

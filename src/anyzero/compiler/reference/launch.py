@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
 from typing import Any
 
 from anyzero.compiler.reference import layout
@@ -18,7 +17,7 @@ from anyzero.compiler.reference.work_item import Item
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module, Variable
 from anyzero.compiler.spirv.tables import StorageClass
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 Size = int | Sequence[int]
 Id = tuple[int, int, int]

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from anyzero.compiler.reference.errors import BadArgument, LimitReached, OutOfBounds, ReadOnly
 from anyzero.compiler.spirv.tables import StorageClass
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 SHIFT = 32
 ORIGIN = 1 << (SHIFT - 1)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anyzero.compiler.reference.decoder import ITEM, RESULT, Code, Section
 from anyzero.compiler.reference.errors import Fault, LimitReached
 from anyzero.compiler.reference.memory import PRIVATE, SHIFT, Region, Regions, new_address
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from anyzero.compiler.reference.group import Group

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import field
 
 from anyzero.compiler.spirv.types import Array, Bool, Float, Int, Struct, Type, Vector
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 _FORMATS = {16: "<e", 32: "<f", 64: "<d"}
 

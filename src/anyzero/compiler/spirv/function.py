@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.spirv.decorations import Linkage
@@ -11,7 +10,7 @@ from anyzero.compiler.spirv.grammar import SHAPES
 from anyzero.compiler.spirv.instruction import Instruction, switch_cases
 from anyzero.compiler.spirv.tables import Op
 from anyzero.compiler.spirv.types import FunctionType, Int, Type
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from anyzero.compiler.spirv.flow import Flow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from anyzero.compiler.spirv.constants import Scalar, lanes
@@ -30,7 +29,7 @@ from anyzero.compiler.spirv.types import (
     Type,
     Vector,
 )
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from anyzero.compiler.spirv.function import Function

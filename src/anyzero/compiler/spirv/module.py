@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import field
 
 from anyzero.compiler.spirv import grammar
 from anyzero.compiler.spirv.constants import Constant, Scalar
@@ -17,7 +16,7 @@ from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.kernel import EntryPoint, ExecutionMode, Kernel
 from anyzero.compiler.spirv.lines import Lines
 from anyzero.compiler.spirv.types import Pointer, Type
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 Specialization = Mapping[int, "int | float | bytes"]
 """Values by SpecId; bytes are in memory order."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from dataclasses import field
 
 from anyzero.compiler.spirv import grammar
 from anyzero.compiler.spirv.declarations import Declarations
@@ -18,7 +17,7 @@ from anyzero.compiler.spirv.kernel import EntryPoint, ExecutionMode, kernels
 from anyzero.compiler.spirv.module import Module, Specialization
 from anyzero.compiler.spirv.tables import MAGIC, VERSION, AddressingModel, ExecutionModel, MemoryModel, Op
 from anyzero.compiler.spirv.types import FunctionType
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 LARGEST_MODULE = 64 << 20
 """Bytes; about a hundred times the largest module seen in practice."""

@@ -6,11 +6,10 @@ declaration. Integers are signless: in kernels the instruction decides.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import ClassVar
 
 from anyzero.compiler.spirv.tables import AccessQualifier, Dim, StorageClass
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 POINTER_SIZE = 8
 

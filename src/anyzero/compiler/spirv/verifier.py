@@ -7,7 +7,6 @@ declared at all, half-precision arithmetic under Float16Buffer. Strict otherwise
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 
 from anyzero.compiler.spirv.capabilities import COMPONENTS, HARMLESS, SUPPORTED
 from anyzero.compiler.spirv.constants import Composite, FunctionAddress
@@ -32,6 +31,7 @@ from anyzero.compiler.spirv.rules.check import RULES, Check, shape
 from anyzero.compiler.spirv.rules.odd_integers import check_odd_integers
 from anyzero.compiler.spirv.tables import CAPABILITIES_OF, Op, StorageClass
 from anyzero.compiler.spirv.types import Int, Pointer, Type, Void
+from anyzero.lazy_dataclass import replace
 
 CHAPTERS = (arithmetic, atomics, composites, control, conversions, groups, images, memory, opencl)
 """Importing these modules fills the table of rules."""

@@ -8,7 +8,6 @@ enough for its loads to stay in the first-level cache, and an outer loop goes fr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 
 from anyzero.compiler.analysis.cost import ADDRESSING, vector_cost
 from anyzero.compiler.analysis.lane_loads import only_picked
@@ -18,7 +17,7 @@ from anyzero.compiler.analysis.uniformity import VARYING, Flow, Shapes
 from anyzero.compiler.ir import SIZES, Block, Body, Op, Slot
 from anyzero.compiler.transform.block_order import number, redirect
 from anyzero.compiler.transform.dce import dce
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = ["crowded", "split_loops"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from anyzero.compiler.analysis.addresses import known_space, root
 from anyzero.compiler.ir import Body, Op, Space
 from anyzero.compiler.operations import ADDRESSED
 from anyzero.compiler.transform.blocks import substitute
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.simplify import simplify
+from anyzero.lazy_dataclass import replace
 
 _NUMBERS = {"global": 0, "constant": 0, "local": 1, "private": 2}
 

@@ -7,8 +7,6 @@ assumptions hold, which a few comparisons per vector decide at run time; elsewhe
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from anyzero.compiler.analysis.affine import LARGEST, Form, Forms, Leaf, Size
 from anyzero.compiler.analysis.early_exits import outcomes_with_work
 from anyzero.compiler.analysis.loops import Loops, find_loops
@@ -19,7 +17,7 @@ from anyzero.compiler.transform.block_order import number
 from anyzero.compiler.transform.blocks import substitute
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.simplify import simplify
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 _HELD = {"s_clamp": "both", "u_clamp": "both", "s_min": "high", "u_min": "high", "s_max": "low", "u_max": "low",
          "smin": "high", "umin": "high", "smax": "low", "umax": "low"}  # fmt: skip

@@ -7,10 +7,11 @@ stored element by element.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import NamedTuple
 
 from anyzero.compiler.analysis.known_bits import low_zeros
 from anyzero.compiler.ir import SIZES, Access, Body, Op, Variable
+from anyzero.lazy_dataclass import replace
 
 INITIAL = 64
 """The most elements of an initializer."""
@@ -27,15 +28,17 @@ def interleave(body: Body, lanes: int) -> None:
     for op in body.ops:
         if op.name == "variable" and op.info.space == "private" and not op.info.element:
             addresses.setdefault(op.info, []).append(op)
+    rewritten = _Rewritten({}, {})
     for variable, ops in addresses.items():
         found = _reached(ops, users)
         size = _element(found) if found is not None else 0
         if found is not None and size and variable.size % size == 0:
             variable.element = size
-            _rewrite(body, found, size, lanes)
-            for op in found:
-                if op.name == "copy":
-                    _initialize(body, op, size, lanes)
+            _rewrite(body, found, users, size, lanes, rewritten)
+            copies = (op for op in found if op.name == "copy")
+            rewritten.instead.update((op, _initialized(body, op, size, lanes)) for op in copies)
+    if rewritten.instead:
+        rewritten.apply(body)
 
 
 def _reached(addresses: list[Op], users: dict[Op, list[Op]]) -> list[Op] | None:
@@ -85,7 +88,26 @@ def _element(found: list[Op]) -> int:
     return size if whole else 0
 
 
-def _rewrite(body: Body, found: list[Op], size: int, lanes: int) -> None:
+class _Rewritten(NamedTuple):
+    """Changes of all arrays, which are made in one walk over the body."""
+
+    instead: dict[Op, list[Op]]
+    """The operations that take the place of one."""
+    parts: dict[Op, Op]
+    """The loads that take the place of a vector load's parts."""
+
+    def apply(self, body: Body) -> None:
+        for block in body.blocks:
+            block.ops = [each for op in block.ops if op not in self.parts for each in self.instead.get(op, (op,))]
+            for op in block.everything if self.parts else ():
+                op.args = [self.parts.get(arg, arg) for arg in op.args]
+            if block.condition is not None:
+                block.condition = self.parts.get(block.condition, block.condition)
+
+
+def _rewrite(
+    body: Body, found: list[Op], users: dict[Op, list[Op]], size: int, lanes: int, rewritten: _Rewritten
+) -> None:
     """Scales offsets by the number of lanes: that many elements lie between two of a lane."""
     factor = body.const("i64", lanes)
     for op in found:
@@ -96,16 +118,18 @@ def _rewrite(body: Body, found: list[Op], size: int, lanes: int) -> None:
                 op.args[1] = body.const("i64", by.info * lanes)
             else:
                 wide = Op("mul", "i64", [by, factor], block=op.block)
-                op.block.ops.insert(op.block.ops.index(op), wide)
+                rewritten.instead[op] = [wide, op]
                 op.args[1] = wide
         elif op.name != "copy" and op.info.count > 1:
-            _single(body, op, size, lanes)
+            made, singles = _single(body, op, size, lanes)
+            rewritten.instead[op] = made
+            if op.name == "load":
+                rewritten.parts.update((part, singles[part.info]) for part in users.get(op, ()) if part.name == "part")
 
 
-def _initialize(body: Body, copy: Op, size: int, lanes: int) -> None:
-    """Stores the elements of a constant one by one."""
+def _initialized(body: Body, copy: Op, size: int, lanes: int) -> list[Op]:
+    """Stores of the elements of a constant, one by one."""
     block, to = copy.block, copy.args[0]
-    assert block is not None
     image: bytes = copy.args[1].info.image
     made: list[Op] = []
     for place in range(0, int(copy.args[2].info), size):
@@ -116,15 +140,12 @@ def _initialize(body: Body, copy: Op, size: int, lanes: int) -> None:
         number = body.const(f"i{8 * size}", int.from_bytes(image[place : place + size], "little"))
         access = Access(alignment=size, space="private")
         made.append(Op("store", copy.type, [address, number], access, word=copy.word, block=block))
-    at = block.ops.index(copy)
-    block.ops[at : at + 1] = made
+    return made
 
 
-def _single(body: Body, op: Op, size: int, lanes: int) -> None:
-    """Splits vector accesses: components are no longer contiguous."""
+def _single(body: Body, op: Op, size: int, lanes: int) -> tuple[list[Op], list[Op]]:
+    """Splits a vector access, whose components are no longer contiguous: all operations, and those of components."""
     block = op.block
-    assert block is not None
-    place = block.ops.index(op)
     access = replace(op.info, count=1, alignment=size)
     made: list[Op] = []
     singles: list[Op] = []
@@ -138,12 +159,4 @@ def _single(body: Body, op: Op, size: int, lanes: int) -> None:
         single = Op(op.name, op.type, [address, *values], access, word=op.word, block=block)
         made.append(single)
         singles.append(single)
-    block.ops[place : place + 1] = made
-    if op.name == "load":
-        replaced = {part: singles[part.info] for part in body.ops if part.name == "part" and part.args[0] is op}
-        for other in body.blocks:
-            other.ops = [each for each in other.ops if each not in replaced]
-            for each in other.everything:
-                each.args = [replaced.get(arg, arg) for arg in each.args]
-            if other.condition is not None:
-                other.condition = replaced.get(other.condition, other.condition)
+    return made, singles

@@ -6,8 +6,6 @@ last; at joins, a phi of the stored values where the scalar is live.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from anyzero.compiler.analysis.addresses import known_space
 from anyzero.compiler.analysis.liveness import live_in
 from anyzero.compiler.analysis.promotable import Place, Places, places
@@ -19,6 +17,7 @@ from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.phis import remove_trivial_phis
 from anyzero.compiler.transform.simplify import simplify
 from anyzero.compiler.transform.speculate_loads import speculate_loads
+from anyzero.lazy_dataclass import replace
 
 ROUNDS = 8
 """Rounds: a variable that holds a pointer has to be promoted before the variable that it points to."""

@@ -36,7 +36,7 @@ def split(body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
     for block in list(body.blocks):
         starts += _cut(block, body, masks)
     connect(body)
-    return start_from(starts, body, shapes, masks)
+    return start_from(list(dict.fromkeys(starts)), body, shapes, masks)
 
 
 def start_from(starts: list[Block], body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
@@ -58,6 +58,10 @@ def _is_barrier(op: Op) -> bool:
 def _cut(block: Block, body: Body, masks: Masks) -> list[Block]:
     made: list[Block] = []
     places = [index + 1 for index, op in enumerate(block.ops) if _is_barrier(op)]
+    if places and places[-1] == len(block.ops) and block.ops[-1].info == "piece":
+        # Several pieces may lead to the same one.
+        made += block.successors
+        places.pop()
     if not places:
         return made
     ops, condition, successors = block.ops, block.condition, block.successors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 
 from anyzero.compiler.ir import Body, Op, Variable
 
@@ -47,6 +46,8 @@ def _lines(body: Body) -> Iterator[str]:
 
 def _short(info: object) -> str:
     """The properties that differ from the default."""
+    from dataclasses import fields, is_dataclass  # which takes longer to import than all that a compilation needs of it
+
     if not is_dataclass(info) or isinstance(info, type):
         return str(info)
     said = []

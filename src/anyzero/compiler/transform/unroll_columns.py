@@ -6,14 +6,13 @@ loop runs before the original loop, which has the iterations that are left, if a
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from anyzero.compiler.analysis.columns import Columns, find_columns
 from anyzero.compiler.analysis.induction import step_of
 from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.block_order import number, redirect
 from anyzero.compiler.transform.dce import dce
+from anyzero.lazy_dataclass import replace
 
 __all__ = ["unroll_columns"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from anyzero.compiler.analysis.uses import Uses, uses
 from anyzero.compiler.compiled import Argument
@@ -23,7 +22,7 @@ from anyzero.compiler.translate.frame import Frame
 from anyzero.compiler.translate.packed import chunks, unpack
 from anyzero.compiler.translate.translator import Translator
 from anyzero.compiler.translate.trees import Piece, Tree, bounded, build, leaves, pieces, scalars
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, replace
 
 LARGEST_ALIGNMENT = 64
 """Maximum alignment of an argument in the argument block."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.errors import CompileError
@@ -27,6 +26,7 @@ from anyzero.compiler.translate.chapter import TABLE
 from anyzero.compiler.translate.initialize import initialize
 from anyzero.compiler.translate.scope import Scope
 from anyzero.compiler.translate.trees import Tree, bounded, build, scalar
+from anyzero.lazy_dataclass import replace
 
 if TYPE_CHECKING:
     from anyzero.compiler.translate.translator import Translator

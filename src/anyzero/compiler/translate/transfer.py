@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from anyzero.compiler.ir import WIDTHS, Access, Op
 from anyzero.compiler.spirv.types import Type
 from anyzero.compiler.translate.packed import chunks, pack, unpack
 from anyzero.compiler.translate.scope import Scope
 from anyzero.compiler.translate.trees import Piece, Tree, bounded, build, leaves, pieces
+from anyzero.lazy_dataclass import replace
 
 
 def load(f: Scope, pointer: Op, type_: Type, access: Access) -> Tree:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any, Final
 
 from anyzero import ze
@@ -22,7 +21,7 @@ from anyzero.layouts.description import (
     SettingRecord,
     TextRecord,
 )
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 from anyzero.ze.extensible import Extensible
 
 __all__ = ["Blob", "Description", "Device", "Driver", "encode"]

@@ -11,12 +11,11 @@ and a device never does: ``cpu:tiles=2,memory=4G,cpu`` is a device with two opti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 from anyzero.config import Config, ConfigError, parse_size
 from anyzero.installed import INSTALL_OPENVINO, OLDEST_OPENVINO, OpenVINO, install
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, replace
 
 __all__ = ["BACKENDS", "OPTIONS", "Backend", "DeviceShape", "Option", "chosen", "markdown", "parse", "settle"]
 

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import Final
 
 from anyzero import ze
 from anyzero.driver.answering import Refusal
 from anyzero.driver.graphs.ir.boundary import Boundary
 from anyzero.driver.graphs.ir.element_types import BY_PRECISION, ElementType
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 from anyzero.ze import npu_constants as npu
 
 __all__ = ["DEFAULT_LAYOUTS", "Flags", "Wish", "layout_number", "parse", "wishes"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from anyzero.compiler.compiled import Options
 from anyzero.config import Config
+from anyzero.lazy_dataclass import replace
 
 __all__ = ["parse"]
 

@@ -8,7 +8,6 @@ linked with no other are kept. Nothing here imports the compiler.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
 import os
@@ -25,11 +24,12 @@ from anyzero.driver.settings import settings
 from anyzero.fingerprint import fingerprint
 from anyzero.kernel_cache import Cache
 from anyzero.layouts.planner import CodeKind
+from anyzero.lazy_dataclass import replace
 from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["Keys", "compiled", "container_key", "find", "keep", "next_id", "request_of", "stored"]
 
-_FORMAT: Final = b"anyzero build 1"
+_FORMAT: Final = b"anyzero build 2"
 
 
 class Keys:
@@ -118,14 +118,20 @@ def _store(environment: Config) -> Cache | None:
 
 
 def _key(request: bytes) -> bytes:
-    # Folders that receive recordings and findings have new names each time, and say nothing about code.
-    environment = dataclasses.replace(settings(), trace=None, check_report=None)
-    content = Writer().raw(_FORMAT).blob(request).text(repr(environment)).text(_planner())
-    content.text(provenance.llvm_files()).text(provenance.processor())
-    return hashlib.sha256(content.done()).digest()
+    digest = _environment(settings(), provenance.llvm_files(), provenance.processor()).copy()
+    digest.update(request)
+    return digest.digest()
 
 
 @cache
+def _environment(settings: Config, llvm: str, processor: str) -> hashlib._Hash:
+    """A digest of the inputs of a build besides the request."""
+    # Folders that receive recordings and findings have new names each time, and say nothing about code.
+    environment = replace(settings, trace=None, check_report=None)
+    content = Writer().raw(_FORMAT).text(repr(environment)).text(_planner()).text(llvm).text(processor)
+    return hashlib.sha256(content.done())
+
+
 def _planner() -> str:
     """A fingerprint of the code that reads modules and makes keys."""
     package = os.path.abspath(f"{__file__}/../../..")  # noqa: PTH100 (as objects, paths take ten times as long)

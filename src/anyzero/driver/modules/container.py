@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final, get_args
 
@@ -26,7 +25,7 @@ from anyzero.layouts.container_head import (
     ContainerHead,
     KernelFlag,
 )
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, replace
 from anyzero.wire import Reader, WireError
 
 __all__ = ["Container", "decode", "encode", "relink"]

@@ -7,12 +7,11 @@ symbol that an object defines becomes local, because the objects of several kern
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Final
 
 from anyzero.compiler import elf
 from anyzero.compiler.elf import GLOBAL, LOCAL, Header, Object, Symbol
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = ["merge"]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from anyzero.compiler import spirv
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.spirv.constants import Scalar
 from anyzero.config import Config
 from anyzero.driver.modules import build_options
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, replace
 
 __all__ = ["Input", "Unit", "read", "sizes"]
 

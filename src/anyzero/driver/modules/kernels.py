@@ -10,7 +10,6 @@ import gc
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, replace
 from typing import Final
 
 from anyzero import kernel_cache, ze
@@ -26,7 +25,7 @@ from anyzero.driver.modules.plans import Plan, held
 from anyzero.driver.settings import settings
 from anyzero.layouts.container_head import CONTAINER_MAGIC
 from anyzero.layouts.planner import CodeKind, ReplyOrigin
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, fields, replace
 from anyzero.wire import WireError, Writer
 
 __all__ = ["Made", "create", "key", "keys_of", "warm_up"]
@@ -224,7 +223,8 @@ def keys_of(plan: Plan) -> Keys | None:
 
 
 def _base(plan: Plan, linked: Sequence[Plan], options: Options) -> bytes:
-    content = Writer().raw(CONTAINER_MAGIC).raw(plan.digest).text(repr(astuple(options)))
+    chosen = [getattr(options, each.name) for each in fields(options)]
+    content = Writer().raw(CONTAINER_MAGIC).raw(plan.digest).text(repr(chosen))
     content.u32(len(linked))
     for other in linked:
         content.raw(other.digest)

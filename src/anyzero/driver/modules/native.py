@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Final
 
 from anyzero.driver.modules import provenance
 from anyzero.driver.modules.container_head import looks_whole
 from anyzero.driver.modules.inputs import Input
 from anyzero.kernel_cache import KEY_BYTES
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["MAGIC", "Native", "decode", "encode"]

@@ -8,7 +8,6 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from functools import cached_property
 from typing import Final
 
@@ -27,7 +26,7 @@ from anyzero.driver.modules.linking import Linkable
 from anyzero.driver.settings import settings
 from anyzero.layouts.module_requests import BuildRequest
 from anyzero.layouts.planner import CodeKind
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 from anyzero.wire import Reader, WireError, Writer
 
 __all__ = ["Plan", "build", "find", "held", "release", "requested"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import field
 from itertools import count
 from typing import Final
 
@@ -19,7 +18,7 @@ from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import LAYOUT_OF_OP, LAYOUTS, MAGIC, Decoration, Op
 from anyzero.compiler.spirv.types import Float, Int, Pointer
 from anyzero.driver.modules.linking import Linkable, exports, fits, linkables
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = ["LinkError", "Program", "combine"]
 

@@ -7,7 +7,6 @@ them, and the planner needs few.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -23,7 +22,7 @@ from anyzero.driver.graphs.ir.text import (
     parse,
     tag_end,
 )
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = ["Edge", "Graph", "Layer", "Model", "Port", "element_type", "names", "number", "read"]
 

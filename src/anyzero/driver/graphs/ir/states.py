@@ -6,14 +6,13 @@ to it: the initial value that the model computes (the input of ReadValue) has no
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import NamedTuple
 
 from anyzero.driver.graphs.ir.boundary import check_representable, output_port
 from anyzero.driver.graphs.ir.model import Edge, Layer, Model, Port
 from anyzero.driver.graphs.ir.text import damaged, unsupported
 from anyzero.driver.graphs.ir.write import Edit, layer
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = ["State", "separate"]
 

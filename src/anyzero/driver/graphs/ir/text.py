@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any, Final, NoReturn
 from xml.parsers import expat
 
 from anyzero import ze
 from anyzero.driver.answering import Refusal
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field
 
 __all__ = [
     "DEEPEST",
