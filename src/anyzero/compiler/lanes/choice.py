@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from anyzero.compiler.analysis.clusters import closed
 from anyzero.compiler.analysis.columns import find_columns
-from anyzero.compiler.analysis.cost import chains, estimate, mostly_wide, strides_far
+from anyzero.compiler.analysis.cost import chains, estimate, leaves_out_first, mostly_wide, strides_far
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
 from anyzero.compiler.analysis.streaming_stores import memory_bound
@@ -37,7 +37,11 @@ SMALL = 16
 
 
 def choose_registers(unit: KernelUnit) -> None:
-    unit.narrow = unit.target.halves and memory_bound(unit.body, unit.flow, unit.target.lanes)
+    target = unit.target
+    special = target.halves or target.slow_masked_streams
+    streams = special and memory_bound(unit.body, unit.flow, target.lanes)
+    unit.narrow = target.halves and streams
+    unit.slow_masks = not target.wide or (target.slow_masked_streams and streams and not leaves_out_first(unit.body))
 
 
 def choose_stage(unit: KernelUnit) -> None:
@@ -77,6 +81,7 @@ def record_choices(unit: KernelUnit) -> None:
         likely=None if flat or size else kernel.group_size_hint or likely_group(body),
         rows=MOST if flat else USUAL_ROWS if size is None else size[1],
         narrow=unit.narrow,
+        slow_masks=unit.slow_masks,
         mask=mask_element(body, unit.flow, unit.target, unit.lanes),
         args_bytes=unit.translation.args_bytes,
         debug=collector(unit.options, unit.modules),

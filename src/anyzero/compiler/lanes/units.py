@@ -238,6 +238,8 @@ class KernelUnit:
     first_item: FirstItem = field(init=False)
     narrow: bool = False
     """Are registers of half the size used?"""
+    slow_masks: bool = False
+    """Are masked accesses slow, so that a version without them pays?"""
     lanes: int = field(init=False)
     lanes_because: str = ""
     sub_group: int = 0

@@ -113,7 +113,7 @@ VERSIONS = (
         "lanes along rows, up to 400 operations, no barriers, calls or private arrays; kept where it has fewer gathers "
         "or masked accesses, or lets several rows run at once",
         _interior,
-        "a few comparisons for each vector (`lower/interior_guard.py`)",
+        "a few operations for each row (`lower/interior_guard.py`)",
     ),
     Version(
         "interior groups",
@@ -189,14 +189,14 @@ def _begin_general(unit: NumberingUnit) -> VersionUnit:
 
 def _begin_interior(unit: NumberingUnit) -> VersionUnit | None:
     """It pays where gathers of the general version may become contiguous loads, where several rows may run at once, or
-    where fewer accesses are masked on a processor with slow masked accesses.
+    where fewer accesses are masked and masked ones are slow.
     """
     body, choices, general = unit.interior_body, unit.choices, unit.general.ready
     if body is None or unit.assumptions is None:
         return None
     alike = can_share(body) or may_have_row_columns(body)
     sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and alike)
-    slow = 0 if choices.target.wide else _masked(general)
+    slow = _masked(general) if choices.slow_masks else 0
     if not sharing and not slow and not (unit.assumptions.held and _gathers(general)):
         return None
     return VersionUnit("interior", body, choices)
@@ -204,7 +204,7 @@ def _begin_interior(unit: NumberingUnit) -> VersionUnit | None:
 
 def _keep_interior(unit: NumberingUnit, made: VersionUnit) -> bool:
     general = unit.general.ready
-    slow = 0 if unit.choices.target.wide else _masked(general)
+    slow = _masked(general) if unit.choices.slow_masks else 0
     if made.rows is not None or _gathers(made.ready) < _gathers(general):
         return True
     return bool(slow) and _masked(made.ready) < slow

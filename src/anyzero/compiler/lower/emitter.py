@@ -55,6 +55,8 @@ class Choices:
     """How many work-items a sub-group has, where it is several vectors; 0 where it is one."""
     narrow: bool = False
     """Are registers of 512 bits avoided?"""
+    slow_masks: bool = False
+    """Are masked accesses slow, so that a version without them pays?"""
     mask: str = "i1"
     """The element type of masks between blocks. Where the processor has no mask registers, LLVM would pack the bits of
     an `i1` that lives longer than a block into bytes, and unpack them at each use.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.interior_guard import holds
+from anyzero.compiler.lower.interior_guard import interior_of_row
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.notes import GroupNotes
 from anyzero.compiler.lower.regions import PARAMETERS
@@ -226,35 +226,39 @@ class Entry:
         self,
         start: Value,
         stop: Value,
-        several: Callable[[Value, Value | None, Value], None],
+        ids: dict[str, Value],
+        several: Callable[[Value, Value | None], None],
         single: Callable[[Value, Value | None, Value], None],
     ) -> None:
-        """The same vectors of as many rows as run at once; the remainder of a row, at its end, runs row by row.
+        """The same vectors of as many rows as run at once; those at the edges, and the remainder of a row, run row by
+        row.
 
-        Both bodies get the first lane's place, the mask, and how many rows are above: none where several run.
+        Both bodies get the first lane's place and the mask, and a single row how many are above it. `ids` are those of
+        the first work-item.
         """
-        b, lanes, none = self.b, self.lanes, self.number(0)
+        b, lanes = self.b, self.lanes
         every = Value(b, "splat (i1 true)", Type("i1", lanes)) if lanes else None
-        at = self.for_(start, stop, self.step, lambda x: several(x, every, none))
+
+        def together(first: Value, last: Value) -> Value:
+            return self.for_(first, last, self.step, lambda x: several(x, every))
+
+        def alone(first: Value, last: Value) -> Value:
+            return self.for_(first, last, self.step, lambda x: row_by_row(x, every))
+
+        def row_by_row(x: Value, mask: Value | None) -> None:
+            keep(self.for_(self.number(0), self.number(self.rows), 1, lambda row: single(x, mask, row)))
+
+        if self.granted is None:
+            at = together(start, stop)
+        else:
+            first, last = interior_of_row(self, self.granted, ids, start, stop)
+            at = alone(together(alone(start, first), last), stop)
         if not lanes or self.only_rows:
             return
         left = stop - at
-
-        def rest() -> None:
-            self.for_(none, self.number(self.rows), 1, lambda row: single(at, self.first_lanes(left), row))
-
         self.whole = False
-        self.if_(b.compare("sgt", left, 0), rest)
+        self.if_(b.compare("sgt", left, 0), lambda: row_by_row(at, self.first_lanes(left)))
         self.whole = True
-
-    def several(self, ids: dict[str, Value], together: Callable[[], None], single: Callable[[Value], None]) -> None:
-        """The same vector of some rows: together where the assumptions hold, else row by row."""
-        if self.granted is None:
-            together()
-            return
-        answer = holds(self, self.granted, ids)
-        self.if_(answer, together)
-        self.if_(~answer, lambda: keep(self.for_(self.number(0), self.number(self.rows), 1, single)))
 
     def lines(
         self, start: Value, stop: Value, several: Callable[[Value], None], single: Callable[[Value], None]

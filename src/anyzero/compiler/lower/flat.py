@@ -86,11 +86,8 @@ def flat_entry(
     def rows_(start: Value, stop: Value, gy: Value, gz: Value) -> None:
         e.rows_of_vectors(
             start, stop,
-            lambda gx, mask, _: e.several(
-                {"global_x": gx, "global_y": gy, "global_z": gz},
-                lambda: vector(gx, gy, gz, mask, e.number(0)),
-                lambda above: vector(gx, gy + above, gz, mask),
-            ),
+            {"global_x": start, "global_y": gy, "global_z": gz},
+            lambda gx, mask: vector(gx, gy, gz, mask, e.number(0)),
             lambda gx, mask, above: vector(gx, gy + above, gz, mask),
         )  # fmt: skip
 

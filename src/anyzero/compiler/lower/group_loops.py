@@ -238,11 +238,8 @@ def _vectors(e: Entry, group: Group, body: Body, twice: bool) -> None:
 
         e.rows_of_vectors(
             zero, e.size[0],
-            lambda x, mask, _: e.several(
-                ids(x, y, z),
-                lambda: vector(x, y, z, mask, which(x), per_row),
-                lambda above: vector(x, y + above, z, mask, which(x) + above * per_row),
-            ),
+            ids(zero, y, z),
+            lambda x, mask: vector(x, y, z, mask, which(x), per_row),
             lambda x, mask, above: vector(x, y + above, z, mask, which(x) + above * per_row),
         )  # fmt: skip
         e.set(number, first + per_row * e.rows)

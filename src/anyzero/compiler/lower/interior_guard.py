@@ -1,8 +1,8 @@
-"""Emits the guard of the interior version: do its assumptions hold for these rows of a vector?"""
+"""Emits the guards of the interior version: for which vectors of a row, or groups, do its assumptions hold?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anyzero.compiler.llvm import I1, I64, Type, Value
@@ -12,23 +12,56 @@ if TYPE_CHECKING:
     from anyzero.compiler.lower.entry import Entry
 
 _SIZES = {"group_size": 24, "global_size": 72}
+_ALONG = (("builtin", ("global_id", 0)), ("builtin", ("local_id", 0)))
+"""Ids that grow by one from one work-item of a row to the next."""
 
 
-def holds(e: Entry, granted: Assumptions, ids: dict[str, Value], further: Sequence[int | Value] = ()) -> Value:
-    """`ids` are those of the first work-item, and the last one is `further` in each dimension: one vector of the rows
-    that run at once, where that is not given.
+def holds(e: Entry, granted: Assumptions, ids: dict[str, Value], further: Sequence[int | Value]) -> Value:
+    """`ids` are those of the first work-item, and the last one is `further` in each dimension."""
+    answer = e.b.constant(1, I1)
+    for _, total in _totals(e, granted, ids, further):
+        answer = answer & e.b.compare("sge", total, 0)
+    return answer
+
+
+def interior_of_row(
+    e: Entry, granted: Assumptions, ids: dict[str, Value], start: Value, stop: Value
+) -> tuple[Value, Value]:
+    """Splits the whole vectors of a row: the assumptions hold for those from the first result to the second.
+
+    `ids` are those of the first work-item, at `start`. Each assumption is a sum that must not be negative, and grows or
+    falls by a constant from one work-item of the row to the next.
     """
-    b = e.b
-    last = further or (e.step - 1, e.rows - 1, 0)
-    answer = b.constant(1, I1)
+    b, none = e.b, e.number(0)
+    length = (stop - start) & -e.step
+    first, last = none, length - 1
+    for slope, total in _totals(e, granted, ids, (e.step - 1, e.rows - 1, 0)):
+        missing = b.compare("slt", total, 0)
+        if slope > 0:
+            # Saturated, because the total may be the smallest number, which has no negative.
+            distance = b.intrinsic("ssub.sat", none, total)
+            steps = b.binary("udiv", distance + (slope - 1), e.number(slope)) if slope > 1 else distance
+            first = b.intrinsic("smax", first, b.select(missing, steps, none))
+        else:
+            steps = b.binary("udiv", total, e.number(-slope)) if slope < -1 else total
+            last = b.intrinsic("smin", last, b.select(missing, e.number(-1), steps if slope else last))
+    # The first vector may begin up to the whole of itself later, and the last one where its first work-item is.
+    first = (b.intrinsic("umin", first, length) + (e.step - 1)) & -e.step
+    return start + first, start + last + e.step
+
+
+def _totals(
+    e: Entry, granted: Assumptions, ids: dict[str, Value], further: Sequence[int | Value]
+) -> Iterator[tuple[int, Value]]:
+    """The sums that must not be negative, each at its worst, and by how much each grows along a row."""
     for terms, least in granted.least.items():
         if not terms:
             continue
-        total = e.number(least)
+        total, slope = e.number(least), 0
         for leaf, factor in terms:
-            total = total + _at_worst(e, leaf, factor, ids, last) * factor
-        answer = answer & b.compare("sge", total, 0)
-    return answer
+            total = total + _at_worst(e, leaf, factor, ids, further) * factor
+            slope += factor if leaf in _ALONG else 0
+        yield slope, total
 
 
 def _at_worst(e: Entry, leaf: Any, factor: int, ids: dict[str, Value], further: Sequence[int | Value]) -> Value:

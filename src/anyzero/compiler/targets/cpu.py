@@ -111,6 +111,13 @@ class Target:
         """Does the processor execute vectors of 512 bits in two halves, so that narrower ones cost nothing?"""
         return self.wide and self.cpu == "znver4"
 
+    @property
+    def slow_masked_streams(self) -> bool:
+        """Do masked loads of long streams take longer than others? Zen 5's prefetchers seem not to follow them: a saxpy
+        with a bounds check takes 1.8 times as long.
+        """
+        return self.wide and self.cpu == "znver5"
+
     @cached_property
     def gathers(self) -> bool:
         """Are hardware gathers faster than scalar loads? AVX2's are not on most processors, and LLVM emits a branch for

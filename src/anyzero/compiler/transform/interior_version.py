@@ -2,7 +2,7 @@
 an edge, and that every work-item passes the bounds checks, as holds away from the edges.
 
 Its code needs no masks for bounds checks, and accesses through clamped indices are contiguous. It is correct where the
-assumptions hold, which a few comparisons per vector decide at run time; elsewhere the general version runs.
+assumptions hold, which a few operations per row decide at run time; elsewhere the general version runs.
 """
 
 from __future__ import annotations
