@@ -90,7 +90,7 @@ std::string asserting(const Launch& launch, const FaultSite& site, uintptr_t add
 }
 
 std::string work_items(const Launch& launch, const FaultSite& site) {
-  const bool flat = launch.code->flat();
+  const bool flat = site.flat;
   // A flat kernel counts blocks, without strips.
   const Grid& grid = site.grid;
   const Place3 first = numbered(grid, site.first, !flat), last = numbered(grid, site.last - 1, !flat);

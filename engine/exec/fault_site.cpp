@@ -61,7 +61,7 @@ uintptr_t calling(const Code& code, uintptr_t stack_pointer, uintptr_t stack_top
 }  // namespace
 
 uint32_t keep_site(const RunningLaunch& running, uint64_t first, uint64_t last, const Fault& fault, const void* stack_top) {
-  Kept kept{0, {running.grid, first, last, 0}};
+  Kept kept{0, {running.grid, running.code && running.code->flat(), first, last, 0}};
   size_t offset;
   if (running.code && fault.instruction && running.code->offset_of(fault.instruction - fault.after_call(), &offset)) {
     kept.site.instruction = fault.instruction - fault.after_call();

@@ -12,6 +12,7 @@ struct Fault;
 
 struct FaultSite {
   Grid grid;              // the groups of the launch, or its blocks where the kernel does not know its groups
+  bool flat;              // are they blocks?
   uint64_t first, last;   // the groups that the thread ran; one of them faulted
   uintptr_t instruction;  // the kernel's faulting instruction, or the call that led to the fault; 0 if unknown
 };

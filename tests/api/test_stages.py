@@ -157,3 +157,36 @@ def test_a_program_that_ends_meanwhile_waits_for_nothing(cache: Path) -> None:
         assert stage() == 1
     """
     run(cache, program)
+
+
+def test_code_for_one_group_size_may_run_in_other_blocks(cache: Path) -> None:
+    """A kernel with its group size written out does not depend on its groups, once launches are known to have it."""
+    module = cache / "blocks.py"
+    module.write_text(
+        textwrap.dedent("""
+        import anyzero as az
+
+        @az.kernel
+        def blocks(c: az.ptr[az.f32], a: az.ptr[az.f32], b: az.ptr[az.f32], n: az.i32):
+            x = az.i32(az.group_id(0)) * 16 + az.i32(az.local_id(0))
+            y = az.i32(az.group_id(1)) * 16 + az.i32(az.local_id(1))
+            total = az.f32(0)
+            for k in range(n):
+                total += a[y * n + k] * b[k * n + x]
+            c[y * n + x] = total
+        """)
+    )
+    program = """
+        import sys
+        sys.path.insert(0, os.environ["ANYZERO_CACHE_DIR"])
+        from blocks import blocks
+        kernel = context.module(blocks.spirv)["blocks"]
+        first = launch()
+        launch_until(lambda: stage() == 2)
+        for _ in range(3):
+            assert (launch() == first).all()
+        with_offset = context.zeros((n, n), "f4")
+        commands.launch(kernel, (n, n), (with_offset, a, b, n), group=(16, 16), offset=(5, 3, 0)).wait()
+        assert (with_offset.copy_to() == first).all()
+    """
+    run(cache, program)

@@ -68,6 +68,11 @@ class Options:
         return self.check_races or self.check_init
 
     @property
+    def checks(self) -> bool:
+        """Are there checks whose reports name work-items?"""
+        return self.check_memory or self.check_sync or self.notes
+
+    @property
     def one_version(self) -> bool:
         """Is there one version of the kernel: to be ready soon, or because checks are to see each access once?"""
         return (self.quick and not self.all_versions) or self.notes

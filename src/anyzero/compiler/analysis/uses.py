@@ -6,6 +6,10 @@ from anyzero.compiler.ir import Body, Variable
 from anyzero.lazy_dataclass import dataclass, field
 
 
+GROUP_BUILTINS = frozenset({"local_id", "group_id", "group_size", "group_count"})
+"""Those of a work-item's place in its group."""
+
+
 @dataclass(slots=True)
 class Uses:
     barriers: bool = False
@@ -18,6 +22,16 @@ class Uses:
     """Are functions called through pointers, or do their addresses escape?"""
     builtins: set[str] = field(default_factory=set)
     """Built-in variables of the grid that the kernel reads."""
+
+    @property
+    def together(self) -> bool:
+        """Do work-items of a group or sub-group share memory or wait for each other, or may called functions?"""
+        return self.barriers or self.local or self.sub_groups or self.calls
+
+    @property
+    def flat(self) -> bool:
+        """May work-items of different groups share a vector, and groups be cut?"""
+        return not self.together and not GROUP_BUILTINS & self.builtins
 
 
 def uses(body: Body) -> Uses:

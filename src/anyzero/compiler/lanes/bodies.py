@@ -26,6 +26,7 @@ from anyzero.compiler.transform.cse import cse
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.fuse_regions import fuse_regions
+from anyzero.compiler.transform.global_ids import global_ids
 from anyzero.compiler.transform.interior_version import copied, interior_version
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.lane_counts import count_lanes
@@ -71,6 +72,12 @@ def run_translate(unit: Root) -> None:
 
 def run_unroll(unit: Root) -> None:
     unit.unrolled = unroll(unit.body)
+
+
+def run_global_ids(unit: KernelUnit) -> None:
+    translation = unit.translation
+    if (found := global_ids(unit.body, translation.uses, translation.kernel.required_group_size)) is not None:
+        translation.uses, unit.from_zero = found, True
 
 
 def run_loop_simplify(unit: Root) -> None:

@@ -68,7 +68,7 @@ def cut_sub_group(unit: KernelUnit) -> None:
 
 def record_choices(unit: KernelUnit) -> None:
     """The choices as one record, in the form that the lowering takes."""
-    kernel, body, flat = unit.translation.kernel, unit.body, is_flat(unit.translation.uses)
+    kernel, body, flat = unit.translation.kernel, unit.body, unit.translation.uses.flat
     size = kernel.required_group_size
     unit.private_bytes = sum(variable.size for variable in body.variables if variable.space == "private")
     unit.choices = Choices(
@@ -81,6 +81,7 @@ def record_choices(unit: KernelUnit) -> None:
         likely=None if flat or size else kernel.group_size_hint or likely_group(body),
         rows=MOST if flat else USUAL_ROWS if size is None else size[1],
         narrow=unit.narrow,
+        from_zero=unit.from_zero,
         slow_masks=unit.slow_masks,
         mask=mask_element(body, unit.flow, unit.target, unit.lanes),
         args_bytes=unit.translation.args_bytes,
@@ -117,7 +118,7 @@ def choose_lanes(
     costs = f"{target.lanes} work-items cost {together:.0f} as a vector, {alone:.0f} one by one"
     if together >= alone:
         return 1, f"a vector would not pay: {costs}"
-    flat = is_flat(uses)
+    flat = uses.flat
     # A vector of several registers takes as many for each value: few values fit.
     wanted = chains(body, flow, shapes, flat, target.registers)
     registers = 1 if options.large_registers else min(wanted, 2) if narrow else wanted
@@ -164,10 +165,3 @@ def vector_of(body: Body, size: int, target: cpu.Target, *, free: bool) -> int:
     # Where registers hold a whole sub-group, shorter vectors pay in narrow groups only.
     narrow = target.halves or any(op.name == "builtin" and op.info == ("local_id", 1) for op in body.ops)
     return width if width < size and (size > target.lanes or narrow) and closed(body, width, free) else 0
-
-
-def is_flat(uses: Uses) -> bool:
-    """May work-items of different groups share a vector, and groups be cut?"""
-    return not (uses.barriers or uses.local or uses.sub_groups or uses.calls) and not (
-        {"local_id", "group_id", "group_size", "group_count"} & uses.builtins
-    )

@@ -107,6 +107,15 @@ PASSES: Final = (
         functions=True,
     ),
     Pass(
+        "global-ids",
+        bodies.run_global_ids,
+        KERNEL,
+        "`group_id * group_size + local_id` becomes the global id, where the kernel does not depend on its groups then",
+        "sums are in one form, and the first choice that depends on the use of groups comes later",
+        ("transform/global_ids.py",),
+        Condition("no checks, which report ids with the launch's offset", lambda unit: not unit.options.checks),
+    ),
+    Pass(
         "expand-collectives",
         on_body(expand_collectives),
         KERNEL,

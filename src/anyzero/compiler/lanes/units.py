@@ -231,6 +231,8 @@ class KernelUnit:
     translation: translate.Translation = field(init=False)
     body: Body = field(init=False)
     unrolled: bool = False
+    from_zero: bool = False
+    """Do global ids begin with zero, whatever the launch's offset is?"""
     flow: Flow = field(init=False)
     waits: bool = False
     """Does it have spin loops?"""

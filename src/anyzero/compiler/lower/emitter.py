@@ -55,6 +55,8 @@ class Choices:
     """How many work-items a sub-group has, where it is several vectors; 0 where it is one."""
     narrow: bool = False
     """Are registers of 512 bits avoided?"""
+    from_zero: bool = False
+    """Do global ids begin with zero, whatever the launch's offset is?"""
     slow_masks: bool = False
     """Are masked accesses slow, so that a version without them pays?"""
     mask: str = "i1"

@@ -63,6 +63,8 @@ class Entry:
         self.count, self.size, self.offset, self.global_size = (
             [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in starts
         )
+        if choices.from_zero:
+            self.offset = [self.number(0)] * 3
         # The engine chooses the groups of a kernel that does not use them.
         self.fixed = None if choices.flat else choices.group_size
         """The size of all groups, where the kernel requires one."""

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from anyzero.compiler.ir import Body, Op
 from anyzero.compiler.operations import REMOVABLE
 
 
 def dce(body: Body) -> None:
     """Removes operations that no operation with an effect depends on, and variables without uses."""
-    needed: set[Op] = set()
+    kept = needed(body)
+    for block in body.blocks:
+        if any(phi not in kept for phi in block.phis):
+            block.phis = [phi for phi in block.phis if phi in kept]
+        block.ops = [op for op in block.ops if op in kept]
+    variables = {op.info for op in kept if op.name == "variable"}
+    body.variables = [variable for variable in body.variables if variable in variables]
+
+
+def needed(body: Body, instead: Mapping[Op, Op] = MappingProxyType({})) -> set[Op]:
+    """Operations with an effect, and those that they depend on. `instead` are replacements that are yet to be made."""
+    found: set[Op] = set()
     waiting: list[Op] = []
     for block in body.blocks:
         waiting += [op for op in block.ops if not _removable(op)]
@@ -16,15 +30,11 @@ def dce(body: Body) -> None:
             waiting.append(block.condition)
     while waiting:
         op = waiting.pop()
-        if op not in needed:
-            needed.add(op)
+        op = instead.get(op, op)
+        if op not in found:
+            found.add(op)
             waiting += op.args
-    for block in body.blocks:
-        if any(phi not in needed for phi in block.phis):
-            block.phis = [phi for phi in block.phis if phi in needed]
-        block.ops = [op for op in block.ops if op in needed]
-    kept = {op.info for op in needed if op.name == "variable"}
-    body.variables = [variable for variable in body.variables if variable in kept]
+    return found
 
 
 def _removable(op: Op) -> bool:
