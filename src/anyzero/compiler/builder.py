@@ -22,6 +22,8 @@ LIMIT = 1_000_000
 
 _NEUTRAL = {"add": 0, "sub": 0, "or": 0, "xor": 0, "shl": 0, "lshr": 0, "ashr": 0, "mul": 1, "udiv": 1, "sdiv": 1}
 _NARROW = {0xFF: "i8", 0xFFFF: "i16", 0xFFFFFFFF: "i32"}
+_SIZES = ("global_size", "group_size", "group_count")
+"""Builtins that are positive."""
 _EXTENDED = {"lshr": "zext", "ashr": "sext"}
 _INTEGER_OPPOSITE = {"eq": "ne", "ult": "uge", "ugt": "ule", "slt": "sge", "sgt": "sle"}
 _INTEGER_OPPOSITE |= {b: a for a, b in _INTEGER_OPPOSITE.items()}
@@ -144,6 +146,8 @@ class Builder:
                 source = a.args[0]
                 if source.type == "i1":
                     return source if predicate == "ne" else self.not_(source)
+            if b.info == 0 and predicate == "sgt" and a.name == "builtin" and a.info[0] in _SIZES:
+                return self.const("i1", 1)
         return self.emit("icmp", "i1", [a, b], predicate)
 
     def is_zero(self, a: Op) -> Op:

@@ -27,6 +27,7 @@ from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.fuse_regions import fuse_regions
 from anyzero.compiler.transform.global_ids import global_ids
+from anyzero.compiler.transform.grid_stride import grid_stride
 from anyzero.compiler.transform.interior_version import copied, interior_version
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.lane_counts import count_lanes
@@ -86,6 +87,15 @@ def run_loop_simplify(unit: Root) -> None:
         raise CompileError("a function that is called by its address has a loop with several entries")
 
 
+def run_grid_stride(unit: KernelUnit) -> None:
+    ends = termination(unit.body, unit.flow)
+    unit.grid_stride = grid_stride(unit.body, unit.flow)
+    if unit.grid_stride is not None:
+        # The trip counts of the loop that is gone still depend on its bound.
+        unit.termination = ends
+        unit.flow = loop_simplify(unit.body)
+
+
 def run_licm(unit: KernelUnit) -> None:
     licm(unit.flow.loops)
 
@@ -112,7 +122,8 @@ def run_spin_loops(unit: KernelUnit) -> None:
 
 
 def run_termination(unit: KernelUnit) -> None:
-    unit.termination = termination(unit.body, unit.flow)
+    if unit.grid_stride is None:
+        unit.termination = termination(unit.body, unit.flow)
 
 
 def run_first_item(unit: KernelUnit) -> None:

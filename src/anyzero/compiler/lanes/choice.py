@@ -82,6 +82,7 @@ def record_choices(unit: KernelUnit) -> None:
         rows=MOST if flat else USUAL_ROWS if size is None else size[1],
         narrow=unit.narrow,
         from_zero=unit.from_zero,
+        grid_stride=unit.grid_stride,
         slow_masks=unit.slow_masks,
         mask=mask_element(body, unit.flow, unit.target, unit.lanes),
         args_bytes=unit.translation.args_bytes,

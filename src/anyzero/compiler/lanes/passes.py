@@ -137,6 +137,15 @@ PASSES: Final = (
         functions=True,
     ),
     Pass(
+        "grid-stride",
+        bodies.run_grid_stride,
+        KERNEL,
+        "the loop `for (i = global_id; i < n; i += global_size)` around a kernel is left to the loops over blocks",
+        "needs loops, before loads are hoisted out of them",
+        ("transform/grid_stride.py",),
+        Condition("no groups, no checks", lambda unit: unit.translation.uses.flat and not unit.options.checks),
+    ),
+    Pass(
         "licm",
         bodies.run_licm,
         KERNEL,

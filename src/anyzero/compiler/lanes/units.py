@@ -26,6 +26,7 @@ from anyzero.compiler.passes import Source
 from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.grid_stride import Bound
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.show import show
 from anyzero.lazy_dataclass import dataclass, field
@@ -233,6 +234,8 @@ class KernelUnit:
     unrolled: bool = False
     from_zero: bool = False
     """Do global ids begin with zero, whatever the launch's offset is?"""
+    grid_stride: Bound | None = None
+    """The bound of a grid-stride loop that is left to the loops over blocks."""
     flow: Flow = field(init=False)
     waits: bool = False
     """Does it have spin loops?"""

@@ -26,6 +26,7 @@ from anyzero.lazy_dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from anyzero.compiler.builtins.routine import Routine
+    from anyzero.compiler.transform.grid_stride import Bound
 
 
 STRAIGHT = 2
@@ -57,6 +58,8 @@ class Choices:
     """Are registers of 512 bits avoided?"""
     from_zero: bool = False
     """Do global ids begin with zero, whatever the launch's offset is?"""
+    grid_stride: Bound | None = None
+    """The bound of the grid-stride loop that the loops over blocks do."""
     slow_masks: bool = False
     """Are masked accesses slow, so that a version without them pays?"""
     mask: str = "i1"

@@ -11,6 +11,7 @@ from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.interior_guard import holds
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import DONE
+from anyzero.compiler.transform.grid_stride import Bound
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.lazy_dataclass import dataclass
 
@@ -55,14 +56,29 @@ def flat_entry(
         x1, y1, z1 = (
             b.intrinsic("umin", start + size, end) for start, size, end in zip((x0, y0, z0), e.size, ends, strict=True)
         )
-        if strips is not None:
+        stride = choices.grid_stride
+        if stride is None:
+            elements((x0, y0, z0), (x1, y1, z1))
+            return
+        bound, shift = _elements(e, stride), e.variable(e.number(0))
+
+        def further() -> None:
+            now = e.get(shift)
+            e.set(shift, now + e.global_size[0])
+            elements((x0 + now, y0, z0), (x1 + now, y1, z1))
+
+        e.while_(lambda: b.compare(stride.predicate, x0 + e.get(shift), bound), further)
+
+    def elements(start: Corner, stop: Corner) -> None:
+        (x0, y0, z0), (x1, y1, z1) = start, stop
+        if strips is None:
+            pieces(x0, x1, y0, y1, z0, z1)
+        else:
             e.choose(
-                _fits(e, strips.rows, (x0, y0, z0), (x1, y1, z1)),
-                lambda: _strip_by_strip(e, strips, (x0, y0, z0), (x1, y1, z1)),
+                _fits(e, strips.rows, start, stop),
+                lambda: _strip_by_strip(e, strips, start, stop),
                 lambda: pieces(x0, x1, y0, y1, z0, z1),
             )
-        else:
-            pieces(x0, x1, y0, y1, z0, z1)
 
     def pieces(x0: Value, x1: Value, y0: Value, y1: Value, z0: Value, z1: Value) -> None:
         at = e.variable(x0)
@@ -96,6 +112,13 @@ def flat_entry(
 
     e.while_(lambda: b.compare("ult", e.get(block), e.last), run)
     return e.text()
+
+
+def _elements(e: Entry, bound: Bound) -> Value:
+    """The elements of a grid-stride loop."""
+    type_ = Type(bound.type)
+    value = e.b.load(type_, e.at(e.arguments, bound.offset), align=type_.bits // 8, invariant=True)
+    return value if bound.type == "i64" else e.b.cast(bound.extension, value, "i64")
 
 
 def _fits(e: Entry, rows: int, start: Corner, stop: Corner) -> Value:
