@@ -168,6 +168,9 @@ FAMILIES: Final = (
         native=True,
     ),
     Family("multiply", "matmul", _multiply, SIZES, SMALL, PLANE, SQUARE, 3, blas=True),
+    Family(
+        *("multiply_by_groups", "matmul, ids from groups", _multiply, SIZES[:1], SMALL[:1], PLANE, SQUARE, 3),
+    ),
     Family("convolve", "5×5 convolution", _convolution, SIZES, SMALL, PLANE, SQUARE, 2, native=True),
     Family("escape_times", "Mandelbrot", _escape, SIZES, SMALL, PLANE, SQUARE, 2),
     Family(

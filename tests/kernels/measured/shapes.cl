@@ -12,6 +12,18 @@ kernel void multiply(global float *c, global const float *a, global const float 
     c[row * n + column] = sum;
 }
 
+// The same with ids as CUDA programs write them.
+kernel void multiply_by_groups(global float *c, global const float *a, global const float *b, int n) {
+    int column = get_group_id(0) * get_local_size(0) + get_local_id(0);
+    int row = get_group_id(1) * get_local_size(1) + get_local_id(1);
+    if (row >= n || column >= n)
+        return;
+    float sum = 0.0f;
+    for (int k = 0; k < n; k++)
+        sum += a[row * n + k] * b[k * n + column];
+    c[row * n + column] = sum;
+}
+
 kernel void escape_times(global uint *counts, float left, float top, float step, uint limit, int n) {
     int column = get_global_id(0);
     int row = get_global_id(1);
