@@ -24,6 +24,7 @@ from anyzero.compiler.transform.block_accesses import expand_blocks
 from anyzero.compiler.transform.bounds_checks import check_bounds
 from anyzero.compiler.transform.cse import cse
 from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.derived_inductions import derive_inductions
 from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.fuse_regions import fuse_regions
 from anyzero.compiler.transform.global_ids import global_ids
@@ -94,6 +95,10 @@ def run_grid_stride(unit: KernelUnit) -> None:
         # The trip counts of the loop that is gone still depend on its bound.
         unit.termination = ends
         unit.flow = loop_simplify(unit.body)
+
+
+def run_derive_inductions(unit: KernelUnit) -> None:
+    derive_inductions(unit.body, unit.flow.loops)
 
 
 def run_licm(unit: KernelUnit) -> None:

@@ -146,6 +146,15 @@ PASSES: Final = (
         Condition("no groups, no checks", lambda unit: unit.translation.uses.flat and not unit.options.checks),
     ),
     Pass(
+        "derive-inductions",
+        bodies.run_derive_inductions,
+        KERNEL,
+        "in loops with barriers, pointers and indices that advance beside the counter are computed from it again",
+        "needs loops; counters are recognised in one form afterwards",
+        ("transform/derived_inductions.py", "analysis/induction.py"),
+        Condition("barriers", lambda unit: unit.translation.uses.barriers),
+    ),
+    Pass(
         "licm",
         bodies.run_licm,
         KERNEL,
