@@ -5,7 +5,6 @@ from __future__ import annotations
 from anyzero.compiler.ir import Body, Variable
 from anyzero.lazy_dataclass import dataclass, field
 
-
 GROUP_BUILTINS = frozenset({"local_id", "group_id", "group_size", "group_count"})
 """Those of a work-item's place in its group."""
 

@@ -9,13 +9,12 @@ Each group of a batch has local memory of its own: memory in front of the launch
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from anyzero.compiler.llvm import I64, Value
 from anyzero.compiler.lower.entry import Entry, Group, group_of
 from anyzero.compiler.lower.lockstep import write_region
 from anyzero.compiler.lower.lockstep_schedule import Schedule
 from anyzero.layouts.kernel import LOCAL_ROOM, WORKER_BYTES, WORKER_OFFSETS
+from anyzero.lazy_dataclass import replace
 
 VECTORS = 32
 """Vectors of a batch."""

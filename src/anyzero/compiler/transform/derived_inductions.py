@@ -15,7 +15,6 @@ from anyzero.compiler.ir import Body, Op
 from anyzero.compiler.transform.blocks import substitute
 from anyzero.compiler.transform.dce import dce
 
-
 _ADVANCES = {"ptr": ("offset",), "i32": ("add", "sub"), "i64": ("add", "sub")}
 
 

@@ -7,14 +7,12 @@ between must not touch their memory.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-
 from anyzero.compiler.analysis.distances import Address, Key, address_of
 from anyzero.compiler.analysis.uniformity import VARYING, Shapes
 from anyzero.compiler.ir import SIZES, Block, Body, Op
 from anyzero.compiler.operations import REMOVABLE
 from anyzero.compiler.transform.blocks import substitute
-from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_dataclass import dataclass, field, replace
 
 __all__ = ["merge_accesses"]
 
