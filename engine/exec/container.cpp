@@ -55,8 +55,7 @@ bool count_counters(std::string_view places, uint32_t* counters) {
 
 bool KernelFacts::same_to_callers(const KernelFacts& other) const {
   constexpr uint32_t kTurns = KernelFlag::kConstantTurns | KernelFlag::kTurnsByArguments;
-  return lanes == other.lanes && (flags & kTurns) == (other.flags & kTurns) && arguments == other.arguments &&
-         same_to_launches(other);
+  return (flags & kTurns) == (other.flags & kTurns) && arguments == other.arguments && same_to_launches(other);
 }
 
 bool KernelFacts::same_to_launches(const KernelFacts& other) const {

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.api.kernels import KERNELS, ROOT
+from tests.compiler.lowering.test_scalarize import SEARCH
+from tests.compiler.reference.kernels import kernel
 from tests.patience import PATIENCE
 
 PROGRAM = f"""
@@ -121,6 +123,30 @@ def test_better_code_takes_over_and_nothing_else_changes(cache: Path) -> None:
     """
     found = run(cache, program, PYTHONHASHSEED="0")
     assert run(cache, "print(hash(binary()))", PYTHONHASHSEED="0", EXPECTED="0") == found
+
+
+def test_better_code_may_have_more_lanes(cache: Path) -> None:
+    """A search waits for memory; with AVX-512 the final code has more lanes, which programs do not see."""
+    file = cache / "search.spv"
+    file.write_bytes(kernel(SEARCH, "%global_i32 %i32 %global_i32").words.tobytes())
+    program = f"""
+        kernel = context.module({str(file)!r})["main"]
+        steps = np.random.default_rng(3).integers(1, 9, 20000, dtype=np.int32)
+        steps, found = context.to_device(steps), context.zeros(20000, "i4")
+
+        def launch():
+            found.fill(0)
+            kernel[20000](steps, 19990, found, on=commands).wait()
+            return found.copy_to()
+
+        first = launch()
+        assert first.any()
+        before = kernel.properties
+        launch_until(lambda: stage() == 2)
+        assert (launch() == first).all()
+        assert kernel.properties == before
+    """
+    run(cache, program)
 
 
 def test_the_binary_is_that_of_the_final_code(cache: Path) -> None:

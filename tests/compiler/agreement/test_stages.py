@@ -25,7 +25,9 @@ OWN = {"object", "shares_rows", "spill_bytes", "scratch_fixed", "scratch_per_vec
 
 
 def _visible(kernel: CompiledKernel) -> list[object]:
-    return [getattr(kernel, name) for name in CompiledKernel.__dataclass_fields__ if name not in OWN]
+    """Programs see lanes as sub-groups only."""
+    own = OWN if kernel.sub_groups else OWN | {"lanes"}
+    return [getattr(kernel, name) for name in CompiledKernel.__dataclass_fields__ if name not in own]
 
 
 def _difference(name: str) -> str | None:

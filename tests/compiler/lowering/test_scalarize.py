@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from anyzero.compiler import pipeline
+from anyzero.compiler import pipeline, reference
 from anyzero.compiler.analysis.cost import chains
 from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.compiled import Options
@@ -20,6 +21,7 @@ from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.loop_simplify import loop_simplify
 from tests.compiler.lowering.draft import TARGET, Draft
 from tests.compiler.lowering.test_access import calls, text_of
+from tests.compiler.native import Loaded
 from tests.compiler.reference.kernels import kernel
 
 KERNELS = Path(__file__).parents[2] / "kernels"
@@ -192,10 +194,36 @@ CHASE = """
     %result = OpUConvert %i32 %at
     %to = OpInBoundsPtrAccessChain %global_i32 %p0 %i
     OpStore %to %result"""
+SEARCH = CHASE.replace("%p0 %i\n", "%p2 %i\n")
+"""The same with results in memory of their own."""
 
 
-@pytest.mark.parametrize("registers", [16, 32])
-def test_given_lanes_that_search_memory_then_there_are_two_registers_of_them(registers: int) -> None:
+@pytest.mark.parametrize(
+    ("registers", "soon", "expected"), [(16, False, 2), (16, True, 2), (32, True, 2), (32, False, 4)]
+)
+def test_given_lanes_that_search_memory_then_there_are_more_registers_of_them(
+    registers: int, soon: bool, expected: int
+) -> None:
     body = pipeline.simplified(kernel(CHASE, "%global_i32 %i32"), "main").body
     flow = loop_simplify(body)
-    assert chains(body, flow, analyse(body, flow, 8), True, registers) == 2
+    assert chains(body, flow, analyse(body, flow, 8), True, registers, soon) == expected
+
+
+def test_given_searches_and_atomic_operations_then_lanes_are_those_of_the_first_stage() -> None:
+    counted = CHASE + "\n%old = OpAtomicIAdd %i32 %p0 %c1 %c0 %c7"
+    module = kernel(counted, "%global_i32 %i32")
+    first, final = (pipeline.compile_kernel(module, "main", Options(quick=quick)).lanes for quick in (True, False))
+    assert first == final
+
+
+@pytest.mark.parametrize("target", ["", "haswell"])
+@pytest.mark.parametrize("quick", [True, False])
+def test_searches_find_the_same_with_any_number_of_lanes(quick: bool, target: str) -> None:
+    module = kernel(SEARCH, "%global_i32 %i32 %global_i32")
+    steps = np.random.default_rng(3).integers(1, 9, 200, dtype=np.int32)
+    wanted, found = np.zeros(200, np.int32), np.zeros(200, np.int32)
+    reference.run(module, "main", [steps, 190, wanted], (200,), (40,))
+    code = pipeline.compile_kernel(module, "main", Options(quick=quick, cpu=target))
+    Loaded(code)([steps, 190, found], (200,), (40,))
+    assert wanted.any()
+    assert found.tolist() == wanted.tolist()

@@ -171,12 +171,15 @@ LONG = 80
 """Blocks of a kernel that would take too long to compile with two registers to a vector: masks make code long."""
 
 
-def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) -> int:
+def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int, soon: bool = False) -> int:
     """How many registers of floats a vector should fill: independent operations hide latency, as long as `registers`
-    suffice for the loop-carried values.
+    suffice for the loop-carried values. `soon` says that the code is to be ready soon.
     """
-    wanted = _wanted(body, flow, shapes, flat, registers)
-    if flat and _searches(body, flow, shapes):
+    searches = _searches(body, flow, shapes)
+    # Lanes are combined before an atomic operation: their number must be the same in both stages then.
+    deep = searches and registers >= MANY and not soon and not any(op.name == "atomic" for op in body.ops)
+    wanted = _wanted(body, flow, shapes, flat, registers, searches, deep)
+    if flat and searches:
         return wanted
     while wanted > 1 and registers < MANY and wanted * _most_carried(flow, shapes) > registers * 3 // 4:
         wanted //= 2
@@ -202,8 +205,8 @@ def _carried(loop: Loop, shapes: Shapes) -> int:
     return sum(max(SIZES[op.type] // 4, 1) for op in values) + (1 if loop in shapes.divergent_loops else 0)
 
 
-def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) -> int:
-    """The limit that the operations set."""
+def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int, searches: bool, deep: bool) -> int:
+    """The limit that the operations set. `deep` says that loops wait for memory, and lanes are worth longer code."""
     if flat:
         # Rows are long. Few operations, none of them scalarised, leave enough registers for four; where several rows
         # can share loads, registers are better used for rows.
@@ -213,12 +216,12 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int) 
         few = few and not served(body, flow, shapes) and (registers >= MANY or not leaves_out_first(body))
         # Divisions and roots of several vectors overlap in straight-line code, whatever is spilled.
         straight = registers < MANY and not flow.loops.all
-        half = mostly_wide(body, shapes) and not straight and not _searches(body, flow, shapes)
+        half = mostly_wide(body, shapes) and not straight and not searches
         most = MULTIPLYING if registers < MANY and _multiplies(flow, shapes) else 4
-        return (most if few else 2) // (2 if half else 1)
+        return (most if few or deep else 2) // (2 if half else 1)
     # A kernel that reads ids in more than one dimension is likely to have narrow groups.
     narrow = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
-    return 1 if narrow or len(body.blocks) > LONG else 2
+    return 1 if narrow or (len(body.blocks) > LONG and not deep) else 2
 
 
 def _multiplies(flow: Flow, shapes: Shapes) -> bool:

@@ -49,6 +49,7 @@ from anyzero.compiler.transform.strip_mine import strip_mine
 from anyzero.compiler.transform.unroll import unroll
 from anyzero.compiler.transform.unroll_columns import unroll_columns
 from anyzero.compiler.transform.unroll_tiles import unroll_tiles
+from anyzero.compiler.transform.version_guards import chains, version_guards
 from anyzero.compiler.transform.widen_induction import widen_induction
 from anyzero.compiler.transform.widen_sums import widen_sums
 
@@ -212,6 +213,16 @@ def run_uniformity(unit: VersionUnit) -> None:
     assert unit.flow is not None
     unit.shapes = analyse(unit.body, unit.flow, unit.choices.lanes, unit.choices.linear, unit.choices.flat)
     unit.barriers = any(op.name == "barrier" for op in unit.body.ops)
+
+
+def run_version_guards(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    found = list(chains(unit.body, unit.flow))
+    if found:
+        choices = unit.choices
+        shapes = analyse(unit.body, unit.flow, choices.lanes, choices.linear, choices.flat)
+        if version_guards(unit.body, found, shapes):
+            unit.flow = loop_simplify(unit.body)
 
 
 def run_group_uniformity(unit: VersionUnit) -> None:

@@ -121,7 +121,7 @@ def choose_lanes(
         return 1, f"a vector would not pay: {costs}"
     flat = uses.flat
     # A vector of several registers takes as many for each value: few values fit.
-    wanted = chains(body, flow, shapes, flat, target.registers)
+    wanted = chains(body, flow, shapes, flat, target.registers, soon=options.quick)
     registers = 1 if options.large_registers else min(wanted, 2) if narrow else wanted
     if registers * target.lanes > MOST_APART and strides_far(body, shapes):
         # Scalar loads of so many lanes are unrolled, and faster than gathers.

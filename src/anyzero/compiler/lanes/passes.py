@@ -234,7 +234,7 @@ PASSES: Final = (
         KERNEL,
         "tiny loops with a barrier in them, as those of a tree over a group, are unrolled: each step knows how many "
         "vectors and lanes it has",
-        "behind the number of lanes, which must be the same in both stages; before private arrays get their places",
+        "behind the number of lanes, which unrolled code would change; before private arrays get their places",
         ("transform/unroll.py", "analysis/trip_count.py"),
         Condition(
             "not in the first stage: each step becomes regions of its own", lambda unit: not unit.options.one_version

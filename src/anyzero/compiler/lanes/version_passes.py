@@ -53,6 +53,22 @@ VERSION_PASSES: Final = (
         functions=True,
     ),
     Pass(
+        "version-guards",
+        bodies.run_version_guards,
+        VERSION,
+        "a chain of `if`s around accesses, as where a tile is written element by element, gets a copy without them, "
+        "for vectors in which all conditions hold",
+        "before uniformity: the values of the copy are uniform or strided where the chain's are phis",
+        ("transform/version_guards.py",),
+        Condition(
+            "several lanes; not in the first stage, and not with checks, which count each access once",
+            lambda unit: (
+                unit.choices.lanes > 1
+                and not (unit.options.one_version or unit.options.check_memory or unit.options.notes)
+            ),
+        ),
+    ),
+    Pass(
         "uniformity",
         bodies.run_uniformity,
         VERSION,
