@@ -197,7 +197,7 @@ VERSION_PASSES: Final = (
         bodies.run_outline,
         VERSION,
         "a body of more than 1,200 operations becomes functions of some 600 each; long branches and loops are cut "
-        "from 4,800 on: parts of LLVM take time quadratic in a function's length",
+        "from 12,000 on: parts of LLVM take time quadratic in a function's length",
         "masks count as operations, and slots carry values across the cuts",
         ("transform/outline.py", "transform/outline_branches.py"),
         Condition("general, without barriers", lambda unit: unit.general and not unit.barriers),

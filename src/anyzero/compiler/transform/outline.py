@@ -17,7 +17,7 @@ __all__ = ["PIECE", "outline"]
 PIECE = 600
 """The fewest operations of a piece. LLVM's time for bodies below twice as many is nearly linear."""
 
-LONG = 8
+LONG = 20
 """Times the length of a piece: code without a block that dominates the rest is cut from there on.
 
 Pieces of it have many ways from one to the other.
