@@ -111,7 +111,7 @@ def test_shapes_take_turns_on_shared_buffers(monkeypatch: pytest.MonkeyPatch) ->
         assert ("numpy" in found) == shape.family.blas
         assert (spread.PLAIN in found) == (shape.family.native and not shape.group)
         assert all(each.trouble == "" for each in found.values())
-    blas, plain, local = spread.summaries(measured)
+    blas, _, plain, local = spread.summaries(measured)
     assert plain["odd"][spread.PLAIN] > 0
     assert blas["to_blas"] > 0
     assert local["spread"]["anyzero"] >= 1

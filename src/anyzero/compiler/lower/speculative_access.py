@@ -121,12 +121,13 @@ def _first_run(e: Emitter, pointer: Op, size: int) -> _Run:
 
 def _astray(e: Emitter, index: _Index, lane: Value, first: Value, among: Value) -> Value:
     b = e.b
+    lanes = e.vector(index.op)
     if first.type == PTR:
-        start = e.moved(first, lane * -index.step)
+        # Numbers: LLVM ends the process where it simplifies some comparisons of vectors of addresses.
+        start, lanes = b.cast("ptrtoint", first, "i64") - lane * index.step, b.cast("ptrtoint", lanes, "i64")
     else:
         start = first - b.cast("trunc", lane * index.step, first.type.element)
-    other = b.compare("ne", e.vector(index.op), e.apart(start, index.step))
-    return e.both(among, other)
+    return e.both(among, b.compare("ne", lanes, e.apart(start, index.step)))
 
 
 def _index(e: Emitter, op: Op, step: int) -> _Index:
