@@ -13,7 +13,7 @@ from anyzero.compiler import folding
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.folding import width
 from anyzero.compiler.ir import SIZES, Access, Atomic, Block, Body, Collective, Op
-from anyzero.compiler.operations import COMMUTATIVE
+from anyzero.compiler.operations import COMMUTATIVE, OPPOSITE, SWAPPED
 from anyzero.compiler.spirv.float_controls import USUAL
 from anyzero.lazy_dataclass import replace
 
@@ -25,12 +25,8 @@ _NARROW = {0xFF: "i8", 0xFFFF: "i16", 0xFFFFFFFF: "i32"}
 _SIZES = ("global_size", "group_size", "group_count")
 """Builtins that are positive."""
 _EXTENDED = {"lshr": "zext", "ashr": "sext"}
-_INTEGER_OPPOSITE = {"eq": "ne", "ult": "uge", "ugt": "ule", "slt": "sge", "sgt": "sle"}
-_INTEGER_OPPOSITE |= {b: a for a, b in _INTEGER_OPPOSITE.items()}
 _FLOAT_OPPOSITE = {"oeq": "une", "one": "ueq", "olt": "uge", "ogt": "ule", "ole": "ugt", "oge": "ult", "ord": "uno"}
 _FLOAT_OPPOSITE |= {b: a for a, b in _FLOAT_OPPOSITE.items()}
-_SWAPPED = {"eq": "eq", "ne": "ne", "ult": "ugt", "ugt": "ult", "ule": "uge", "uge": "ule"}
-_SWAPPED |= {"slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}
 _EXPONENT = {"half": 0x7C00, "float": 0x7F800000, "double": 0x7FF0000000000000}
 
 ROUNDING = ("rte", "rtz", "rtp", "rtn")
@@ -99,7 +95,7 @@ class Builder:
 
     def _not(self, a: Op, true: Op) -> Op:
         if a.name == "icmp":
-            return self.emit("icmp", "i1", a.args, _INTEGER_OPPOSITE[a.info])
+            return self.emit("icmp", "i1", a.args, OPPOSITE[a.info])
         if a.name == "fcmp" and a.info in _FLOAT_OPPOSITE:
             return self.emit("fcmp", "i1", a.args, _FLOAT_OPPOSITE[a.info], a.flags)
         if a.name == "xor" and a.args[1] is true:
@@ -138,7 +134,7 @@ class Builder:
 
     def icmp(self, predicate: str, a: Op, b: Op) -> Op:
         if a.name == "const" and b.name != "const":
-            a, b, predicate = b, a, _SWAPPED[predicate]
+            a, b, predicate = b, a, SWAPPED[predicate]
         if b.name == "const":
             if a.name == "const":
                 return self.const("i1", folding.compared(predicate, width(a.type), a.info, b.info))

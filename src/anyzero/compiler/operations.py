@@ -170,6 +170,12 @@ DIVISIONS = having("division")
 INTEGER = having("integer") | DIVISIONS
 FLOAT = having("float")
 COMMUTATIVE = having("swaps")
+OPPOSITE = {"eq": "ne", "ult": "uge", "ugt": "ule", "slt": "sge", "sgt": "sle"}
+OPPOSITE |= {b: a for a, b in OPPOSITE.items()}
+"""The predicate of a comparison of integers that holds where this one does not."""
+SWAPPED = {"eq": "eq", "ne": "ne", "ult": "ugt", "ugt": "ult", "ule": "uge", "uge": "ule"}
+SWAPPED |= {"slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}
+"""The predicate of the same comparison with its operands swapped."""
 STRIDED = having("strided")
 MASKS = having("mask")
 LONG = having("long")

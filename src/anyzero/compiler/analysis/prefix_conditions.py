@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Op
-
-_SWAPPED = {"sgt": "slt", "sge": "sle", "ugt": "ult", "uge": "ule"}
+from anyzero.compiler.operations import SWAPPED
 
 
 class PrefixCondition(NamedTuple):
@@ -26,8 +25,8 @@ def prefix_condition(mask: Op, shapes: Shapes, flat: bool) -> PrefixCondition | 
     if mask.name != "icmp":
         return None
     low, high, predicate = *mask.args, mask.info
-    if predicate in _SWAPPED:
-        low, high, predicate = high, low, _SWAPPED[predicate]
+    if predicate in ("sgt", "sge", "ugt", "uge"):
+        low, high, predicate = high, low, SWAPPED[predicate]
     zero = predicate == "eq" and high.name == "const" and high.info == 0
     if not zero and predicate not in ("slt", "sle", "ult", "ule"):
         return None

@@ -10,12 +10,12 @@ from __future__ import annotations
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.folding import signed
 from anyzero.compiler.ir import WIDTHS, Op
+from anyzero.compiler.operations import COMMUTATIVE
 
 _BOUNDS = {"s_min", "s_max", "u_min", "u_max", "s_clamp", "u_clamp"}
 _BOUND_INTRINSICS = {"smin", "smax", "umin", "umax"}
 _QUOTIENTS = {"udiv", "sdiv"}
-_COMMUTATIVE = {"xor", "and", "or"}
-_SAME_FOR_ALL = _COMMUTATIVE | {"urem", "srem"}
+_SAME_FOR_ALL = {"xor", "and", "or", "urem", "srem"}
 DEPTH = 12
 FEWEST = 8
 """The fewest lanes of a vector."""
@@ -50,7 +50,7 @@ def speculative_stride(op: Op, shapes: Shapes, depth: int = DEPTH) -> int | None
         return None if first is None else first << int(op.args[1].info)
     if name in _SAME_FOR_ALL:
         # Clang orders operands as they come.
-        swapped = name in _COMMUTATIVE and shapes[op.args[0]].uniform
+        swapped = name in COMMUTATIVE and shapes[op.args[0]].uniform
         by = op.args[0 if swapped else 1]
         if shapes[by].uniform and _spares_low_bits(name, by):
             return of(1 if swapped else 0)

@@ -28,7 +28,7 @@ from anyzero.compiler.transform.derived_inductions import derive_inductions
 from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.fuse_regions import fuse_regions
 from anyzero.compiler.transform.global_ids import global_ids
-from anyzero.compiler.transform.grid_stride import grid_stride
+from anyzero.compiler.transform.grid_stride import find_grid_stride
 from anyzero.compiler.transform.interior_version import copied, interior_version
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.lane_counts import count_lanes
@@ -90,12 +90,12 @@ def run_loop_simplify(unit: Root) -> None:
 
 
 def run_grid_stride(unit: KernelUnit) -> None:
-    ends = termination(unit.body, unit.flow)
-    unit.grid_stride = grid_stride(unit.body, unit.flow)
-    if unit.grid_stride is not None:
-        # The trip counts of the loop that is gone still depend on its bound.
-        unit.termination = ends
-        unit.flow = loop_simplify(unit.body)
+    found = find_grid_stride(unit.body, unit.flow)
+    if found is not None:
+        # Trip counts still depend on the bound of the loop when it is gone.
+        unit.termination = termination(unit.body, unit.flow)
+        found.remove(unit.body)
+        unit.grid_stride, unit.flow = found.bound, loop_simplify(unit.body)
 
 
 def run_derive_inductions(unit: KernelUnit) -> None:

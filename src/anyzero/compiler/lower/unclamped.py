@@ -15,8 +15,6 @@ from anyzero.lazy_dataclass import dataclass
 _LOW = {"s_clamp": 1, "s_max": 1, "smax": 1}
 _HIGH = {"s_clamp": 2, "s_min": 1, "smin": 1}
 """The operands of a clamp of signed numbers that are its bounds, where the first operand is clamped."""
-
-
 LARGEST = {"i32": (1 << 31) - 1, "i64": (1 << 63) - 1}
 
 

@@ -41,6 +41,7 @@ def _derived(body: Body, loop: Loop) -> dict[Op, Op]:
     latch = header.predecessors.index(loop.latches[0])
     found: dict[Op, Op] = {}
     new: list[Op] = []
+    turns: dict[str, Op] = {}
 
     def emit(name: str, type_: str, args: list[Op], info: object = None) -> Op:
         new.append(Op(name, type_, args, info, word=counted.word, block=header))
@@ -54,8 +55,9 @@ def _derived(body: Body, loop: Loop) -> dict[Op, Op]:
         step = following.args[1]
         if step.block is not None and step.block in loop:
             continue
-        turn = _turn(body, loop, counted, step.type, emit)
-        way = emit("mul", step.type, [turn, step])
+        if step.type not in turns:
+            turns[step.type] = _turn(body, loop, counted, step.type, emit)
+        way = emit("mul", step.type, [turns[step.type], step])
         found[phi] = emit(following.name, phi.type, [start, way])
     header.ops[:0] = new
     return found

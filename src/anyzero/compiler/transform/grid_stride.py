@@ -12,23 +12,12 @@ from collections.abc import Iterator
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.uniformity import Flow
 from anyzero.compiler.ir import Block, Body, Op
-from anyzero.compiler.operations import DIVISIONS, PURE
+from anyzero.compiler.operations import DIVISIONS, OPPOSITE, PURE, SWAPPED
 from anyzero.compiler.transform.blocks import arrange, join, substitute
 from anyzero.compiler.transform.dce import dce
 from anyzero.lazy_dataclass import dataclass
 
-_LESS = {
-    ("slt", False): "slt",
-    ("ult", False): "ult",
-    ("sgt", True): "slt",
-    ("ugt", True): "ult",
-    ("sge", False): "sge",
-    ("uge", False): "uge",
-    ("sle", True): "sge",
-    ("ule", True): "uge",
-}
-"""The comparison of an index with a bound, by the predicate and whether the bound comes first."""
-_ENDS = {"sge": "slt", "uge": "ult"}
+_HARMLESS = PURE | DIVISIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +32,33 @@ class Bound:
     """Elements are those whose index is less: `slt` or `ult`."""
 
 
-def grid_stride(body: Body, flow: Flow) -> Bound | None:
-    """Removes the loop, and returns its bound; None where there is no such loop, or where more depends on its ids."""
+@dataclass(frozen=True, slots=True)
+class GridStride:
+    """The loop."""
+
+    phi: Op
+    start: Op
+    latch: Block
+    exit: Block
+    bound: Bound
+
+    def remove(self, body: Body) -> None:
+        """Leaves its first iteration."""
+        header, latch = self.phi.block, self.latch
+        assert header is not None
+        if self.exit not in latch.successors:
+            self.exit.predecessors.append(latch)
+        latch.condition, latch.successors = None, [self.exit]
+        header.predecessors.remove(latch)
+        header.phis = []
+        substitute(body, {self.phi: self.start})
+        arrange(body, body.blocks[0])
+        join(body)
+        dce(body)
+
+
+def find_grid_stride(body: Body, flow: Flow) -> GridStride | None:
+    """None where there is no such loop, or where more depends on the ids than its index."""
     outer = [loop for loop in flow.loops.all if loop.parent is None]
     if len(outer) != 1 or flow.loops.irreducible or any(each.space == "private" for each in body.variables):
         return None
@@ -67,18 +81,7 @@ def grid_stride(body: Body, flow: Flow) -> Bound | None:
         if guard is None or _bound(guard, loop, start) != bound:
             return None
         tests.add(guard.condition)
-    if not _is_alone(body, loop, phi, tests):
-        return None
-    latch.condition, latch.successors = None, [target]
-    if source is not latch:
-        target.predecessors.append(latch)
-    del header.predecessors[place]
-    header.phis = []
-    substitute(body, {phi: start})
-    arrange(body, body.blocks[0])
-    join(body)
-    dce(body)
-    return bound
+    return GridStride(phi, start, latch, target, bound) if _is_alone(body, loop, phi, tests) else None
 
 
 def _low(op: Op) -> Op:
@@ -105,18 +108,19 @@ def _bound(block: Block, loop: Loop, index: Op) -> Bound | None:
     condition = block.condition
     if condition is None or condition.name != "icmp":
         return None
-    last = condition.args[0] is not index and _low(condition.args[0]) is not _low(index)
-    bound, other = condition.args[0 if last else 1], condition.args[1 if last else 0]
-    predicate = _LESS.get((condition.info, last))
-    less = predicate if _leads(block.successors[0], loop) else _ENDS.get(predicate or "")
-    argument = _low(bound)
-    if less not in ("slt", "ult") or _low(other) is not _low(index) or argument.name != "argument":
+    (other, bound), predicate = condition.args, condition.info
+    if _low(other) is not _low(index):
+        other, bound, predicate = bound, other, SWAPPED[predicate]
+    less = predicate if _leads(block.successors[0], loop) else OPPOSITE[predicate]
+    argument, widened = _low(bound), bound.info if bound.name == "cast" else ""
+    if (
+        _low(other) is not _low(index)
+        or less not in ("slt", "ult")
+        or argument.name != "argument"
+        or widened == "trunc"
+    ):
         return None
-    own = "sext" if less == "slt" else "zext"
-    extension = bound.info if bound.name == "cast" and bound.info != "trunc" else own
-    return (
-        None if bound.name == "cast" and bound.info == "trunc" else Bound(argument.info, argument.type, extension, less)
-    )
+    return Bound(argument.info, argument.type, widened or ("sext" if less == "slt" else "zext"), less)
 
 
 def _leads(block: Block, loop: Loop) -> bool:
@@ -137,7 +141,7 @@ def _is_alone(body: Body, loop: Loop, phi: Op, tests: set[Op | None]) -> bool:
     """Does the kernel do nothing outside of the loop, and use its global id for nothing but the loop's index?"""
     inside = {op for block in loop.blocks for op in block.everything}
     for block, op in _operations(body):
-        if block not in loop and (op.name not in PURE | DIVISIONS or any(arg in inside for arg in op.args)):
+        if block not in loop and (op.name not in _HARMLESS or any(arg in inside for arg in op.args)):
             return False
         index = op is phi or op in tests or _is_builtin(op, "global_id")
         if not index and any(_is_builtin(arg, "global_id") for arg in op.args):

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.folding import signed
 from anyzero.compiler.ir import WIDTHS, Block, Body, Op
+from anyzero.compiler.operations import OPPOSITE
 from anyzero.lazy_dataclass import dataclass
 
 __all__ = ["chains", "version_guards"]
@@ -25,9 +26,6 @@ MOST = 1000
 """The most operations that are copied."""
 TESTS = 4
 """The most tests in front of a chain."""
-
-_OPPOSITE = {"eq": "ne", "ne": "eq", "ult": "uge", "uge": "ult", "ugt": "ule", "ule": "ugt", "slt": "sge", "sge": "slt",
-             "sgt": "sle", "sle": "sgt"}  # fmt: skip
 
 
 @dataclass(slots=True, eq=False)
@@ -181,13 +179,13 @@ def _tests(body: Body, chain: Chain) -> list[_Test] | None:
         if condition.name != "icmp" or any(arg.block in within for arg in condition.args):
             return None
         value, bound = condition.args
-        kind = condition.info if holds else _OPPOSITE[condition.info]
+        kind = condition.info if holds else OPPOSITE[condition.info]
         if bound.name != "const" or kind in ("eq", "ne"):
             return None
         if (value, kind) not in strictest or _stricter(bound, strictest[value, kind], kind):
             strictest[value, kind] = bound
     return [
-        *(("icmp", [value, bound], _OPPOSITE[kind]) for (value, kind), bound in strictest.items()),
+        *(("icmp", [value, bound], OPPOSITE[kind]) for (value, kind), bound in strictest.items()),
         *others.values(),
     ]
 
