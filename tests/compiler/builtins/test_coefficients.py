@@ -19,6 +19,7 @@ from anyzero.compiler.builtins import (
     logarithm,
     native,
     power,
+    register_tables,
     roots,
     trigonometric,
 )
@@ -68,6 +69,38 @@ def claims() -> list[Claim]:
             found.append(
                 Claim(f"{name} {element}", series(table[element], 1), function, (-most, most), exponent, weight)
             )
+    for element, bits in (("float", 26.5), ("double", 54.5)):
+        for name, table, base in (
+            ("e^x - 1, by table", register_tables.EXP_SERIES, mp.e),
+            ("2^x - 1, by table", register_tables.EXP2_SERIES, mpf(2)),
+            ("10^x - 1, by table", register_tables.EXP10_SERIES, mpf(10)),
+        ):
+            most = LN2 / mp.log(base) / 32
+            found.append(
+                Claim(
+                    f"{name} {element}",
+                    series(table[element], 1),
+                    lambda x, b=base: b**x - 1,
+                    (-most, most),
+                    bits,
+                    lambda x, b=base: b**x,
+                )
+            )
+    for name, tables, base, bits in (
+        ("log", register_tables.LOG_SERIES, 1, (28.0, 56.0)),
+        ("log2", register_tables.LOG2_SERIES, LN2, (26.0, 55.5)),
+        ("log10", register_tables.LOG10_SERIES, mp.ln10, (0, 55.0)),
+    ):
+        for element, table in tables.items():
+            claimed = bits[element == "double"]
+            ratio = Claim(
+                f"{name} by table {element}",
+                series(table, 1),
+                lambda x, b=base: mp.log1p(x) / b,
+                (-mpf(1) / 32, mpf(1) / 16),
+                claimed,
+            )
+            found.append(ratio)
     for element, bits in (("float", (27.1, 27.8, 32.8)), ("double", (61.8, 57.8, 63.9))):
         sines = trigonometric.SINE[element], trigonometric.SHORT_SINE[element]
         cosine = trigonometric.SHORT_COSINE[element]
@@ -167,6 +200,25 @@ def test_claimed_errors(name: str) -> None:
     with mp.workprec(200):
         error = distance(claim.approximation, claim.function, claim.interval, claim.weight, count=151)
     assert error <= mpf(2) ** -claim.bits
+
+
+@pytest.mark.parametrize("element", ["float", "double"])
+def test_tables_of_logarithms_fit_their_inverses(element: str) -> None:
+    """In the upper half, together with the rounded octave that is subtracted."""
+    bits = {"float": 29.5, "double": 58.5}[element]
+    with mp.workprec(200):
+        for base, table, octave in (
+            (mp.e, register_tables.LOG_TABLE, exponential.LN2[element][0]),
+            (mpf(2), register_tables.LOG2_TABLE, 1.0),
+            (mpf(10), register_tables.LOG10_TABLE, exponential.LOG10_2[element][0]),
+        ):
+            for at, entry in enumerate(table.get(element, ())):
+                inverse = mpf(register_tables.INVERSE[element][at])
+                upper = at >= register_tables.STEPS // 2
+                right = octave - mp.log(2 * inverse, base) if upper else -mp.log(inverse, base)
+                assert abs(right - mpf(entry)) <= mpf(2) ** -bits * 1.5
+                m = [(1 + mpf(at + end) / 16) * inverse - 1 for end in (0, 1)]
+                assert -mpf(1) / 32 <= m[0] < m[1] <= mpf(1) / 16
 
 
 def test_the_exchange_finds_the_best_polynomial() -> None:

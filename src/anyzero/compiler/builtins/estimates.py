@@ -1,4 +1,4 @@
-"""AVX-512 instructions: refined estimates of inverse square roots, and scaling by powers of two."""
+"""AVX-512 instructions: refined estimates of inverse roots, exponents and significands, scaling by powers of two."""
 
 from __future__ import annotations
 
@@ -34,6 +34,21 @@ def scaled(w: Writer, x: Value, octaves: Value) -> Value:
     return _in_registers(w, _one_scaled, x, octaves)
 
 
+def smaller(w: Writer, x: Value, bound: float) -> Value:
+    """The one of smaller magnitude, with the sign of `x`; the bound for NaNs. A single instruction."""
+    return _in_registers(w, _one_smaller, x, x.like(bound))
+
+
+def exponent(w: Writer, x: Value) -> Value:
+    """⌊log2 |x|⌋ as a real number; -∞ for zero, ∞ for infinity."""
+    return _in_registers(w, _one_exponent, x)
+
+
+def significand(w: Writer, x: Value) -> Value:
+    """From 1 to 2; NaN for negative numbers, and 1 for zero and infinity."""
+    return _in_registers(w, _one_significand, x)
+
+
 def _guess(w: Writer, x: Value) -> Value:
     """14 bits of 1/√x."""
     return _in_registers(w, _one_guess, x)
@@ -46,24 +61,44 @@ def _in_registers(w: Writer, emit: Callable[..., Value], *operands: Value) -> Va
         emit(w, *(w.shuffle(each, None, range(at, at + lanes)) for each in operands))
         for at in range(0, type_.lanes, lanes)
     ]
-    while len(found) > 1:
-        found = [_joined(w, a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
-    return found[0]
+    return joined(w, found)
 
 
-def _joined(w: Writer, a: Value, b: Value) -> Value:
-    return w.shuffle(a, b, range(2 * a.type.lanes))
+def joined(w: Writer, parts: list[Value]) -> Value:
+    """One vector of a power of two of them."""
+    while len(parts) > 1:
+        parts = [w.shuffle(a, b, range(2 * a.type.lanes)) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
 
 
 def _one_guess(w: Writer, x: Value) -> Value:
     return w.call(f"llvm.x86.avx512.rsqrt14.{_kind(x)}", x.type, x, w.zero(x.type), _all(w, x))
 
 
+def _one_smaller(w: Writer, x: Value, bound: Value) -> Value:
+    # 2: the smaller magnitude, with the first operand's sign.
+    name = f"llvm.x86.avx512.mask.range.{_kind(x)}"
+    return w.call(name, x.type, x, bound, w.constant(2, I32), w.zero(x.type), _all(w, x), *_rounding(w, x))
+
+
+def _one_exponent(w: Writer, x: Value) -> Value:
+    return w.call(f"llvm.x86.avx512.mask.getexp.{_kind(x)}", x.type, x, w.zero(x.type), _all(w, x), *_rounding(w, x))
+
+
+def _one_significand(w: Writer, x: Value) -> Value:
+    # 12: from 1 to 2, NaN for negative numbers, and positive for negative zero.
+    name = f"llvm.x86.avx512.mask.getmant.{_kind(x)}"
+    return w.call(name, x.type, x, w.constant(12, I32), w.zero(x.type), _all(w, x), *_rounding(w, x))
+
+
 def _one_scaled(w: Writer, x: Value, octaves: Value) -> Value:
-    # Only the full-register form has a rounding operand; 4 is the current mode.
-    rounding = [w.constant(4, I32)] if x.type.lanes * x.type.bits == LARGEST * 8 else []
     name = f"llvm.x86.avx512.mask.scalef.{_kind(x)}"
-    return w.call(name, x.type, x, octaves, w.zero(x.type), _all(w, x), *rounding)
+    return w.call(name, x.type, x, octaves, w.zero(x.type), _all(w, x), *_rounding(w, x))
+
+
+def _rounding(w: Writer, x: Value) -> list[Value]:
+    """Only the full-register form has a rounding operand; 4 is the current mode."""
+    return [w.constant(4, I32)] if x.type.lanes * x.type.bits == LARGEST * 8 else []
 
 
 def _kind(x: Value) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from anyzero.compiler.builtins import estimates
+from anyzero.compiler.builtins import estimates, register_tables
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.scaling import scale
@@ -167,19 +167,26 @@ def octave_power(w: Writer, exponent: Value, lower: int = 0) -> Value:
     return w.from_bits((exponent - (format_.bias + lower)).shl(format_.fraction))
 
 
+def _by_table_or_series(w: Writer, x: Value, base: dict[str, Base], series: register_tables.Numbers) -> Value:
+    chosen = base[x.type.element]
+    if register_tables.possible(w, x):
+        return register_tables.power(w, x, chosen.per_octave, chosen.octave, series)
+    return power(w, x, chosen)
+
+
 @instruction("exp")
 def exp(w: Writer, x: Value) -> Value:
-    return power(w, x, EXP[x.type.element])
+    return _by_table_or_series(w, x, EXP, register_tables.EXP_SERIES)
 
 
 @instruction("exp2")
 def exp2(w: Writer, x: Value) -> Value:
-    return power(w, x, EXP2[x.type.element])
+    return _by_table_or_series(w, x, EXP2, register_tables.EXP2_SERIES)
 
 
 @instruction("exp10")
 def exp10(w: Writer, x: Value) -> Value:
-    return power(w, x, EXP10[x.type.element])
+    return _by_table_or_series(w, x, EXP10, register_tables.EXP10_SERIES)
 
 
 def above_one(w: Writer, rest: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyzero.compiler.builtins import register_tables
 from anyzero.compiler.builtins.exponential import LN2, LOG10_2
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
@@ -118,19 +119,27 @@ BINARY = Base("log2", {"float": (1.0, 0.0), "double": (1.0, 0.0)}, SHORT_LOG2, L
 DECIMAL = Base("log10", LOG10_2, SHORT_LOG10, LOG10_E)
 
 
+def _by_table_or_series(
+    w: Writer, x: Value, base: Base, table: register_tables.Numbers, series: register_tables.Numbers
+) -> Value:
+    if x.type.element in table and register_tables.possible(w, x):
+        return register_tables.logarithm(w, x, base.octave[x.type.element][0], table, series)
+    return base.log(w, x)
+
+
 @instruction("log")
 def log(w: Writer, x: Value) -> Value:
-    return NATURAL.log(w, x)
+    return _by_table_or_series(w, x, NATURAL, register_tables.LOG_TABLE, register_tables.LOG_SERIES)
 
 
 @instruction("log2")
 def log2(w: Writer, x: Value) -> Value:
-    return BINARY.log(w, x)
+    return _by_table_or_series(w, x, BINARY, register_tables.LOG2_TABLE, register_tables.LOG2_SERIES)
 
 
 @instruction("log10")
 def log10(w: Writer, x: Value) -> Value:
-    return DECIMAL.log(w, x)
+    return _by_table_or_series(w, x, DECIMAL, register_tables.LOG10_TABLE, register_tables.LOG10_SERIES)
 
 
 def log_above_one(w: Writer, x: Value) -> Value:

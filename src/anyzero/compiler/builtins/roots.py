@@ -68,11 +68,20 @@ def safe_scale(w: Writer, largest: Value) -> tuple[Value, Value]:
     return scale, inverse
 
 
+# Exponents of hypot's scale: with it, squares of the larger operand neither overflow nor underflow.
+CLAMP = {"float": (2.0**-100, 2.0**100), "double": (2.0**-1000, 2.0**1000)}
+
+
 @instruction("hypot", "T", "T")
 def hypot(w: Writer, x: Value, y: Value) -> Value:
     a, b = w.fabs(x), w.fabs(y)
-    scale, inverse = safe_scale(w, w.select(w.compare("ogt", a, b), a, b))
+    format_ = format_of(x)
+    # Both are divided by the larger one's power of two, within exponents that have an inverse.
+    least, most = CLAMP[format_.element]
+    largest = w.at_most(w.at_least(w.select(w.compare("ogt", a, b), a, b), least), most)
+    octave = w.to_bits(largest) & format_.infinity_bits
+    scale = w.from_bits(octave.like(2 * format_.one_bits) - octave)
     p, q = a * scale, b * scale
-    root = w.sqrt(w.fma(p, p, q * q)) * inverse
+    root = w.sqrt(w.fma(p, p, q * q)) * w.from_bits(octave)
     infinite = w.compare("oeq", a, float("inf")) | w.compare("oeq", b, float("inf"))
     return w.select(infinite, x.like(float("inf")), root)
