@@ -57,3 +57,30 @@ kernel void pointer_sums(global int *sums, global const int *a, int n) {
         sum = 5 * sum + from[k];
     sums[row] = sum;
 }
+
+// The same with counters that count down, and pointers that move along.
+
+kernel void downward_sums(global int *sums, global const int *a, int n) {
+    int row = get_global_id(0), sum = 0;
+    global const int *from = a + row * n;
+    while (n-- > 0)
+        sum = 5 * sum + *from++;
+    sums[row] = sum;
+}
+
+kernel void downward_pairs(global int *sums, global const int *a, int n) {
+    int row = get_global_id(0), sum = 0;
+    global const int *from = a + row * n;
+    for (int left = 2 * n; left > 0; left -= 2)
+        sum = 5 * sum + *from++;
+    sums[row] = sum;
+}
+
+kernel void downward_longs(global long *sums, global const long *a, ulong n) {
+    size_t row = get_global_id(0);
+    long sum = row;
+    global const long *from = a + row * n;
+    for (ulong left = n; left; left--)
+        sum = sum * 3 + *from++;
+    sums[row] = sum;
+}

@@ -21,11 +21,12 @@ from tests.compiler.agreement.cases import module_of, through_compiler
 from tests.compiler.native import Loaded
 
 ROWS = 40
+LONG = ("long_sums", "downward_longs")
 WAYS = [Options(level=1), *(Options(level=1, cpu=cpu, lanes=8) for cpu in ("haswell", "x86-64-v2"))]
 
 
 def case(name: str, n: int) -> Case:
-    wide = name == "long_sums"
+    wide = name in LONG
     kind = np.int64 if wide else np.int32
     pairs = (2,) if name == "pair_sums" else ()
 
@@ -54,6 +55,7 @@ def case(name: str, n: int) -> Case:
 
 
 NAMES = ["row_sums", "long_sums", "pair_sums", "fixed_sums", "pointer_sums"]
+NAMES += ["downward_sums", "downward_pairs", "downward_longs"]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.cpu or 'native'}-{way.lanes}")
@@ -73,7 +75,7 @@ def _loads(name: str, lanes: int) -> list[Op]:
     return [op for op in body.ops if op.name == "load"]
 
 
-@pytest.mark.parametrize(("name", "count"), [(name, 4 if name == "long_sums" else 8) for name in NAMES])
+@pytest.mark.parametrize(("name", "count"), [(name, 4 if name in LONG else 8) for name in NAMES])
 def test_given_rows_then_lanes_load_so_many_components_at_once(name: str, count: int) -> None:
     assert max(op.info.count for op in _loads(name, 16)) == count
 

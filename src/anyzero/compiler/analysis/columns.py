@@ -9,6 +9,7 @@ from anyzero.compiler.analysis.induction import counter, step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.plain_loops import Plain, plain
 from anyzero.compiler.analysis.uniformity import Shape, Shapes
+from anyzero.compiler.folding import signed, width
 from anyzero.compiler.ir import SIZES, Op
 from anyzero.lazy_dataclass import dataclass
 
@@ -22,7 +23,9 @@ MOST = 400
 
 _STAYS = {"sge": "slt", "uge": "ult", "eq": "ne", "sle": "sgt", "ule": "ugt"}
 """The inverse of each comparison: loops are described by the condition to stay."""
-_TURNED = {"sgt": "slt", "ugt": "ult"}
+_TURNED = {"slt": "sgt", "ult": "ugt", "sgt": "slt", "ugt": "ult", "ne": "ne"}
+"""Each comparison with its operands exchanged."""
+_UP, _DOWN = ("slt", "ult"), ("sgt", "ugt")
 
 
 @dataclass(slots=True, eq=False)
@@ -32,9 +35,11 @@ class Columns:
     counter: Op
     bound: Op
     order: str
-    """The comparison of counter and bound that holds while there is another iteration: slt, ult or ne."""
+    """The comparison of counter and bound that holds while there is another iteration: ne; slt, ult; sgt, ugt."""
     by: int
-    """The counter's step."""
+    """The counter's step, negative where it counts down."""
+    before: bool
+    """Does a loop of one block compare the counter of the finished iteration, or that of the next one?"""
     factor: int
     """The unroll factor."""
 
@@ -74,22 +79,21 @@ def _along(load: Op, loop: Loop) -> bool:
     return step is not None and step.of is None and step.factor == size
 
 
-def _counted(found: Plain, condition: Op) -> tuple[Op, Op, str, int] | None:
-    """The counter, its bound, the comparison of both that holds while there are iterations, and the counter's step."""
+def _counted(found: Plain, condition: Op) -> tuple[Op, Op, str, int, bool] | None:
+    """Counter, bound, order, by and before of `Columns`."""
     order = str(condition.info)
     if found.header.successors[0] is found.exit:
         order = _STAYS.get(order, "")
     left, right = condition.args
-    if order in _TURNED:
-        order, left, right = _TURNED[order], right, left
-    if order == "ne" and left.block not in found.loop.blocks:
-        left, right = right, left
-    if order not in ("slt", "ult", "ne") or right.block in found.loop.blocks:
+    if left.block not in found.loop.blocks:
+        order, left, right = _TURNED.get(order, ""), right, left
+    if right.block in found.loop.blocks:
         return None
     for phi in found.header.phis:
         sum_ = counter(phi, found.loop)
-        # A loop of one block tests its condition after an iteration.
-        if sum_ is not None and left is (sum_ if found.header is found.latch else phi):
-            by = int(sum_.args[1].info)
-            return (phi, right, order, by) if by == 1 or (order != "ne" and 0 < by < 1 << 16) else None
+        # Only a loop of one block tests its condition after an iteration.
+        if sum_ is not None and (left is phi or (left is sum_ and found.header is found.latch)):
+            by = signed(sum_.args[1].info, width(phi.type))
+            ends = abs(by) == 1 if order == "ne" else abs(by) < 1 << 16 and order in (_UP if by > 0 else _DOWN)
+            return (phi, right, order, by, left is phi) if ends else None
     return None

@@ -29,7 +29,7 @@ def step_of(op: Op, loop: Loop, narrow: bool = False, depth: int = DEPTH) -> Ste
     if not depth or (narrow and op.type != "i32"):
         return None
     if op.name == "phi":
-        sum_ = counter(op, loop)
+        sum_ = counter(op, loop) or _pointer(op, loop)
         return None if sum_ is None else Step(_number(sum_.args[1]))
     inner = [step_of(each, loop, narrow, depth - 1) for each in op.args]
     if op.pure and op.name != "part" and all(each == Step(0) for each in inner):
@@ -45,10 +45,19 @@ def step_of(op: Op, loop: Loop, narrow: bool = False, depth: int = DEPTH) -> Ste
 
 def counter(phi: Op, loop: Loop) -> Op | None:
     """The loop-carried value of a phi, where that is the phi plus a constant."""
+    return _carried(phi, loop, "add")
+
+
+def _pointer(phi: Op, loop: Loop) -> Op | None:
+    """The same of a pointer that moves by a constant, as newer versions of LLVM write loops over arrays."""
+    return _carried(phi, loop, "offset")
+
+
+def _carried(phi: Op, loop: Loop, name: str) -> Op | None:
     if phi.block is not loop.header:
         return None
     sum_ = phi.args[loop.header.predecessors.index(loop.latches[0])]
-    found = sum_.name == "add" and sum_.args[0] is phi and sum_.args[1].name == "const" and sum_.args[1].info
+    found = sum_.name == name and sum_.args[0] is phi and sum_.args[1].name == "const" and sum_.args[1].info
     return sum_ if found else None
 
 

@@ -24,7 +24,7 @@ handles = Chapter()
 MOST_APART = 32
 """The most lanes whose strided accesses are unrolled."""
 
-WIDEST = 128
+WIDEST = 256
 """The most elements that one access of interleaved components may span."""
 
 

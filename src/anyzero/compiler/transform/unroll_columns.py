@@ -64,7 +64,7 @@ class _Unrolling:
         `last` has the values of the last iteration.
         """
         columns, exit_ = self.columns, self.found.exit
-        counter = [values[columns.counter], columns.bound]
+        counter = [(last if columns.before else values)[columns.counter], columns.bound]
         unrolled.condition = unrolled.append(Op("icmp", "i1", counter, columns.order))
         unrolled.successors.append(exit_)
         inside = {*self.found.header.phis, *self.found.ops}
@@ -94,13 +94,13 @@ class _Unrolling:
             exit_.add_phi(phi)
 
     def _ask(self, header: Block, values: dict[Op, Op]) -> None:
-        """Are as many iterations left as the unroll factor? The counter is below its bound, so an unsigned difference
-        is exact.
+        """Are as many iterations left as the unroll factor? The counter is below its bound, or above where it counts
+        down, so an unsigned difference is exact.
         """
         columns, body = self.columns, self.body
         now, bound = values[columns.counter], columns.bound
-        left = header.append(Op("sub", now.type, [bound, now]))
-        most = body.const(now.type, columns.factor * columns.by)
+        left = header.append(Op("sub", now.type, [bound, now] if columns.by > 0 else [now, bound]))
+        most = body.const(now.type, columns.factor * abs(columns.by))
         header.condition = header.append(Op("icmp", "i1", [left, most], "uge"))
         if columns.order != "ne":
             below = header.append(Op("icmp", "i1", [now, bound], columns.order))
