@@ -85,7 +85,26 @@ def rows(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None:
         out[i] = given[k] + 2 * given[k + 1] + 3 * given[k + 2] - given[k + 3]
 
 
-KERNELS = (pairs, grey, gaps, in_place, again, beside, rows)
+@az.kernel
+def short_indices(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None:
+    """A tile of four columns, with indices of 16 bits, one of them a sum that wraps around."""
+    tile = az.local[az.i32, 256]
+    own, i = az.i32(az.local_id(0)), az.i32(az.global_id(0))
+    for k in range(4):
+        tile[4 * own + k] = given[(i + 37 * k) % n]
+    az.barrier()
+    at = az.u16((az.u32(own) ^ az.u32(3)) << az.u32(2))
+    if at >= az.u16(200):
+        at = az.u16(0)
+    a, b = tile[at], tile[at | az.u16(1)]
+    c, d = tile[at | az.u16(2)], tile[at + az.u16(3)]
+    wrapped = az.u16(at + az.u16(65532))
+    if at < az.u16(4):
+        wrapped = at
+    out[i] = a + 2 * b + 3 * c - d + 5 * tile[wrapped]
+
+
+KERNELS = (pairs, grey, gaps, in_place, again, beside, rows, short_indices)
 WAYS = [Options(level=1), *(Options(level=1, cpu="haswell", lanes=lanes) for lanes in (None, 8, 32))]
 WAYS += [Options(level=1, cpu="x86-64-v2")]
 

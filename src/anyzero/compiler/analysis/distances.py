@@ -2,12 +2,12 @@
 
 Two addresses with the same root and the same multiples lie a constant number of bytes apart. Indices of 32 bits that
 might wrap around count as if they did not: accesses on both sides of a wrap would lie 4 GiB apart, and buffers are
-smaller than that.
+smaller than that. Shorter indices count where their bits show that they do not wrap around.
 """
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.known_bits import low_zeros
+from anyzero.compiler.analysis.known_bits import possible_bits
 from anyzero.compiler.folding import signed
 from anyzero.compiler.ir import SIZES, Op
 from anyzero.lazy_dataclass import dataclass
@@ -46,7 +46,11 @@ def _add(op: Op, times: int, widened: str, found: dict[Term, int], depth: int) -
     if depth:
         if op.name == "cast" and op.info in ("sext", "zext") and not widened and op.args[0].type == "i32":
             return _add(op.args[0], times, str(op.info), found, depth - 1)
-        if op.name in ("add", "sub"):
+        if _zero_extends(op, widened):
+            return _add(op.args[0], times, "zext", found, depth - 1)
+        if op.name == "cast" and op.info == "trunc" and widened == "zext" and _keeps_all(op):
+            return _add(op.args[0], times, widened, found, depth - 1)
+        if op.name in ("add", "sub") and (op.type in ("i32", "i64") or _no_carry_out(op)):
             first, second = op.args
             # A negative constant is added to unsigned numbers as a large one.
             if widened == "zext" and second.name == "const" and int(second.info) >> 31:
@@ -57,11 +61,26 @@ def _add(op: Op, times: int, widened: str, found: dict[Term, int], depth: int) -
             return constant + _add(second, sign * times, widened, found, depth - 1)
         if op.name in ("mul", "shl", "or") and op.args[1].name == "const":
             inner, by = op.args[0], int(op.args[1].info)
-            if op.name == "or" and by.bit_length() <= low_zeros(inner):
+            if op.name == "or" and not by & possible_bits(inner) and not by >> 8 * SIZES[op.type] - 1:
                 return _add(inner, times, widened, found, depth - 1) + times * by
             factor = signed(by, 8 * SIZES[op.type]) if op.name == "mul" else 1 << by if by < 32 else 0
-            if op.name != "or" and factor and abs(factor) < 1 << 31:
+            if op.name != "or" and factor and abs(factor) < 1 << 31 and op.type in ("i32", "i64"):
                 return _add(inner, times * factor, widened, found, depth - 1)
     term = op, widened
     found[term] = found.get(term, 0) + times
     return 0
+
+
+def _zero_extends(op: Op, widened: str) -> bool:
+    """Is it a zero extension of a short index?"""
+    return op.name == "cast" and op.info == "zext" and widened in ("", "zext") and op.args[0].type in ("i8", "i16")
+
+
+def _keeps_all(op: Op) -> bool:
+    """Are the bits that a truncation drops known to be zero?"""
+    return op.args[0].type == "i32" and possible_bits(op.args[0]) < 1 << 8 * SIZES[op.type]
+
+
+def _no_carry_out(op: Op) -> bool:
+    """Is a sum of short numbers known not to wrap around?"""
+    return op.name == "add" and sum(map(possible_bits, op.args)) < 1 << 8 * SIZES[op.type]

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from anyzero.compiler.analysis.affine import LARGEST_GROUP
 from anyzero.compiler.ir import SIZES, Op
 
-__all__ = ["bitwise_stride", "low_zeros"]
+__all__ = ["bitwise_stride", "low_zeros", "possible_bits"]
 
 _DEPTH = 6
 _NOTHING: Mapping[Op, int] = {}
 _SMALL = ("local_id", "sub_group_local_id")
 _MOST_ITEMS = (1 << 16) - 1
 """More than any group has in one dimension."""
+_ID_BITS = (1 << (LARGEST_GROUP - 1).bit_length()) - 1
+"""Bits that a local id may have."""
 
 
 def low_zeros(op: Op, depth: int = _DEPTH) -> int:
@@ -57,6 +60,34 @@ def _zeros(op: Op, first: int, depth: int = _DEPTH, assumed: Mapping[Op, int] = 
     if op.name == "cast" and op.info in ("trunc", "zext", "sext"):
         return given[0]
     return 0
+
+
+def possible_bits(op: Op, depth: int = _DEPTH + 2) -> int:
+    """The bits that may be set in some lane; all others are known to be zero."""
+    every = (1 << 8 * SIZES[op.type]) - 1
+    if op.name == "const":
+        return int(op.info) & every
+    if op.name == "builtin":
+        return _ID_BITS if op.info[0] in _SMALL else every
+    if depth == 0 or op.name not in ("and", "or", "xor", "shl", "lshr", "add", "cast"):
+        return every
+    if op.name == "cast":
+        return possible_bits(op.args[0], depth - 1) & every if op.info in ("trunc", "zext") else every
+    first, second = (possible_bits(arg, depth - 1) for arg in op.args)
+    if op.name == "and":
+        return first & second
+    if op.name in ("or", "xor"):
+        return first | second
+    if op.name == "add":
+        # Without a common bit there is no carry.
+        return first | second if not first & second else every if first + second > every else _below(first + second)
+    if op.args[1].name != "const":
+        return every
+    return first << second & every if op.name == "shl" else first >> second
+
+
+def _below(most: int) -> int:
+    return (1 << most.bit_length()) - 1
 
 
 def _carried(phi: Op, depth: int, assumed: Mapping[Op, int]) -> int:
