@@ -8,6 +8,7 @@ import pytest
 
 from anyzero.compiler import pipeline
 from anyzero.compiler.compiled import Options
+from anyzero.compiler.lower import register_tiles
 from anyzero.compiler.passes import Pass
 from anyzero.layouts.kernel import LOCAL_ROOM
 from benchmarks.kernels.case import Argument, Case, Local
@@ -16,6 +17,12 @@ from tests.compiler.agreement.cases import module_of, through_compiler
 from tests.compiler.agreement.isolation import isolated
 
 SMOOTH, REDUCE = (next(each for each in FAMILIES if each.key == key) for key in ("smooth", "reduce_int"))
+
+
+@pytest.fixture(autouse=True)
+def tiles_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every group had too many vectors for tiles in registers, which take the place of batches."""
+    monkeypatch.setattr(register_tiles, "VECTORS", 0)
 
 
 def smooth(n: int, group: tuple[int, int], local: int = 0) -> Case:
@@ -70,3 +77,10 @@ def test_given_groups_of_any_size_then_they_run_one_by_one() -> None:
     each = smooth(75, (8, 8))
     assert batch_of(each, Options(level=1)) == 1
     assert batch_of(each, Options(level=1, group=(8, 8, 1), quick=True)) == 1
+
+
+def test_given_tiles_in_registers_then_groups_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    each, options = smooth(75, (8, 8)), Options(level=1, group=(8, 8, 1), lanes=8)
+    assert batch_of(each, options) > 1
+    monkeypatch.undo()
+    assert batch_of(each, options) == 1

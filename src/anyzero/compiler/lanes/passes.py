@@ -340,10 +340,11 @@ PASSES: Final = (
         writing.write_regions,
         NUMBERING,
         "LLVM's text of the regions, for one row and for several. The code asks at run time whether strides that only "
-        "a bound could break hold",
+        "a bound could break hold. Arrays in local memory that small groups can keep in registers are found",
         "all versions are ready, and the kept ones are known",
         (
             *("lower/regions.py", "lower/emitter.py", "analysis/speculative_stride.py"),
+            *("lower/tile_contents.py", "lower/static_lanes.py", "lower/windows.py"),
             "analysis/memory_dependence.py",
             "analysis/prefix_conditions.py",
         ),
@@ -372,7 +373,10 @@ PASSES: Final = (
         NUMBERING,
         "loops over groups and their vectors, and functions that combine partial results of collectives",
         "needs the launch invariants of all regions, which are computed before the loops",
-        ("lower/group_loops.py", "lower/lockstep.py", "lower/region_functions.py", "lower/launch_invariants.py"),
+        (
+            *("lower/group_loops.py", "lower/lockstep.py", "lower/register_tiles.py"),
+            *("lower/region_functions.py", "lower/launch_invariants.py"),
+        ),
         Condition("kernels with groups", lambda unit: not unit.choices.flat),
     ),
     Pass(

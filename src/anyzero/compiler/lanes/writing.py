@@ -15,6 +15,7 @@ from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, grou
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.notes import group_notes
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
+from anyzero.compiler.lower.register_tiles import find_tiles
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.regions import ends_in_barrier
 from anyzero.lazy_dataclass import replace
@@ -58,6 +59,7 @@ def write_regions(unit: NumberingUnit) -> None:
     # Code for the edges, or for the last rows, is written once and called.
     edges = unit.interior is not None or (rows is not None and choices.flat)
     called = unit.called = edges or _longest(unit) > (LONG if unit.interior_groups is None else SHORT)
+    _keep_tiles(unit)
     for index in range(unit.regions):
         if ready.pieces:
             write_pieces(ready, choices, unit.out, unit.before)
@@ -72,6 +74,14 @@ def write_regions(unit: NumberingUnit) -> None:
         for index in range(len(inner.regions)):
             write_region(index, inner, choices, unit.out, unit.before)
         unit.per_vector = max(unit.per_vector, inner.storage.size)
+
+
+def _keep_tiles(unit: NumberingUnit) -> None:
+    """Looks for arrays that can stay in registers, in the version that most groups run."""
+    made = unit.interior_groups or unit.general
+    apart = made is unit.general and (unit.called or made.ready.pieces)
+    if unit.rows is None and made.ready.schedule is not None and not apart and not _outlined(unit):
+        made.ready.schedule.tiles = find_tiles(made.ready, made.choices)
 
 
 def _outlined(unit: NumberingUnit) -> bool:

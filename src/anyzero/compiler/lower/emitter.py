@@ -184,6 +184,8 @@ class Emitter(Masking):
         """The bounds checks of accesses, by the operand that is the pointer."""
         self.check_sites: dict[str, int] = {}
         """Numbers of constants that describe checked accesses."""
+        self.windows: dict[Op, int] = {}
+        """Accesses of arrays that are in registers, with the numbers of their windows."""
         self.lockstep = False
         """Do all vectors of a group take the same path from barrier to barrier?"""
         self.op: Op | None = None

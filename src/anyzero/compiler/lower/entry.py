@@ -115,10 +115,10 @@ class Entry:
     def set(self, place: Value, value: Value) -> None:
         self.b.store(value, place)
 
-    def room(self, size: int) -> Value:
+    def room(self, size: int, alignment: int = 8) -> Value:
         """Memory of the function itself."""
         name = f"%place{len(self.allocations)}"
-        self.allocations.append(f"  {name} = alloca [{size} x i8], align 8")
+        self.allocations.append(f"  {name} = alloca [{size} x i8], align {alignment}")
         return Value(self.b, name, PTR)
 
     def label(self, name: str) -> str:

@@ -108,10 +108,11 @@ def _worth(e: Emitter, block: Block, often: bool) -> bool:
     mask = e.masks.of.get(block)
     if not e.lanes or mask is None or len(block.ops) > MOST:
         return False
+    accesses = [op for op in block.ops if op.name in ("load", "store") and op not in e.windows]
     if often and e.choices.mask != "i1" and mask.name != "entry_mask":
         # Masked stores take ten times as long on some processors, and gathers are scalarised.
-        return any(op.name in ("load", "store") and not e.shape(op.args[0]).uniform for op in block.ops)
-    return _of_loop(mask) and any(op.name in ("load", "store") and _gains(e, op) for op in block.ops)
+        return any(not e.shape(op.args[0]).uniform for op in accesses)
+    return _of_loop(mask) and any(_gains(e, op) for op in accesses)
 
 
 def _of_loop(mask: Op) -> bool:

@@ -32,7 +32,9 @@ ALIGNMENT = 128
 
 def batch_size(schedule: Schedule | None, vectors: int) -> int:
     """How many groups of so many vectors a batch has; 1 where they run one by one."""
-    if schedule is None or not schedule.straight or not 1 < len(schedule.steps) <= REGIONS:
+    if schedule is None or schedule.tiles is not None:
+        return 1
+    if not schedule.straight or not 1 < len(schedule.steps) <= REGIONS:
         return 1
     alike = all(len(step.next) == 1 and step.reach is None for step in schedule.steps)
     return VECTORS // vectors if alike and FEWEST <= vectors <= MOST else 1

@@ -37,6 +37,8 @@ def worth(e: Emitter, block: Block) -> bool:
         return False
     reads = [op for op in block.ops if op.name == "load" and not e.shape(op.args[0]).uniform]
     writes = [op for op in block.ops if op.name == "store"]
+    if any(op in e.windows for op in writes):
+        return False
     simple = all(op.pure or op.name in ("load", "store", "read", "mask_and") for op in block.ops)
     return (
         simple

@@ -13,6 +13,7 @@ from anyzero.compiler.lower.emitter import STRAIGHT
 from anyzero.compiler.lower.entry import Entry, Group
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, Step
 from anyzero.compiler.lower.region_functions import RegionFunctions
+from anyzero.compiler.lower.register_tiles import write_unrolled
 from anyzero.lazy_dataclass import dataclass
 
 SEVERAL = 8
@@ -33,6 +34,9 @@ One = Callable[[Value, "Value | None"], "Value | None"]
 
 def write_lockstep(e: Entry, group: Group, schedule: Schedule, functions: RegionFunctions | None = None) -> None:
     """`functions` are written instead of loops in this function, where given."""
+    if schedule.tiles is not None:
+        write_unrolled(e, group, schedule, schedule.tiles)
+        return
     chains = _chains(schedule.steps, 1 if functions is None else CHAIN)
     labels = {chain[0]: e.label("region") for chain in chains}
     end = labels[END] = e.label("end")

@@ -12,6 +12,7 @@ from anyzero.compiler.analysis.prefix_conditions import prefix_condition
 from anyzero.compiler.analysis.uniformity import UNIFORM, Shapes
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Block, Combine, Op, Slot
+from anyzero.compiler.lower.tile_contents import RegisterTiles
 from anyzero.compiler.operations import DIVISIONS, LONG, MASKS, PURE
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 from anyzero.compiler.transform.split_at_joins import Known
@@ -59,6 +60,8 @@ class Schedule:
     """Are there no loops over regions, so that the overhead of starting a group dominates in small groups?"""
     operations: int = 0
     """Of all regions together; those that become much code count several times."""
+    tiles: RegisterTiles | None = None
+    """Arrays of local memory that are in registers."""
 
 
 def schedule_lockstep(regions: list[Region], same: set[Op], shapes: Shapes) -> Schedule | None:

@@ -8,7 +8,7 @@ from anyzero.compiler.analysis.speculative_stride import speculative_stride
 from anyzero.compiler.analysis.streaming_stores import LINE
 from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.llvm import I1, I64, PTR, Type, Value
-from anyzero.compiler.lower import bounds, constants, speculative_access, streaming, transposition
+from anyzero.compiler.lower import bounds, constants, speculative_access, streaming, transposition, windows
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, untyped, whole_type
 from anyzero.compiler.lower.handlers import Chapter
@@ -52,6 +52,9 @@ def _indexed(e: Emitter, pointer: Op, by: Op) -> Value:
 
 @handles("load")
 def load(e: Emitter, op: Op) -> None:
+    if op in e.windows:
+        windows.load(e, op)
+        return
     parts = bounds.guarded(e, op, lambda: _loaded(e, op), list)
     e.parts[op] = parts
     if op.info.count == 1:
@@ -79,6 +82,9 @@ def _loaded(e: Emitter, op: Op) -> list[Value]:
 
 @handles("store")
 def store(e: Emitter, op: Op) -> None:
+    if op in e.windows:
+        windows.store(e, op)
+        return
     bounds.guarded(e, op, lambda: _stored(e, op), lambda: [e.vector(each) for each in op.args[1:]])
 
 

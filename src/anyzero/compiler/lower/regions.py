@@ -194,7 +194,7 @@ def write_region(
         name, parameters = f"{name}.rows", f"{parameters}, i64 %between"
         frames += [_row_frame(row, frames[0], lines) for row in range(1, rows.count)]
     if ready.schedule is not None:
-        parameters += ", ptr %shared, ptr %next"
+        parameters += ", ptr %shared, ptr %next" + (", ptr %windows" if ready.schedule.tiles is not None else "")
     head = Head(f"internal i32 @{name}", parameters, f"{'alwaysinline' if inline else 'noinline'} #0 #1")
 
     def leave(e: Emitter, block: Block) -> None:
@@ -340,6 +340,8 @@ def _write(
     e.check_sites, e.note_sites = out.check_sites, out.note_sites
     e.counters = out.counters
     e.written_words, e.lockstep = out.written_words, ready.schedule is not None
+    if ready.schedule is not None and ready.schedule.tiles is not None:
+        e.windows = ready.schedule.tiles.windows
     e.used, e.constants, e.streams, e.crossing = ready.used, out.constants, ready.streams.stores, ready.crossing
     if ready.memory_dependent is None:
         ready.memory_dependent = set() if choices.mask == "i1" else memory_dependent(ready.body)
