@@ -48,6 +48,7 @@ The vocabulary, `name(arguments) info`; `operations.py` has the facts about each
 Written by transformations that come after the translation:
 
     read  Slot       write(value)  Slot: a place that holds one value for each lane of a vector
+    pack(float, float) float2: two values of each lane in one vector; unpack(float2) index: one of them
     entry_mask       i1
     any(mask)        i1, one for the whole vector
     mask_and(mask, condition) mask_andn(mask, condition) mask_or(mask, mask)
@@ -72,8 +73,11 @@ from anyzero.lazy_dataclass import dataclass, field
 
 Space = Literal["private", "local", "global", "constant", "generic", "code"]
 
-SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, "double": 8, "ptr": 8}
+SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, "double": 8, "ptr": 8, "float2": 8}
 """Bytes of each type in memory. Integers of other widths are gone once the translation is done."""
+
+PAIR = "float2"
+"""Two floats of each lane in one vector: lane 0's, then lane 1's. Values of this type differ from lane to lane."""
 
 WIDTHS = {name: size * 8 for name, size in SIZES.items()} | {f"i{bits}": bits for bits in range(1, 129)}
 """Bits of each type."""

@@ -145,6 +145,8 @@ _ROWS = (
     # Written by passes after the choice of lanes
     _op("read",             0,    "asked",    "once",  1,    "slot",   "",       0, "placed"),
     _op("write",            1,    "operands", "once",  1,    "",       "slot",   0, "effect"),
+    _op("pack",             2,    "never",    "once",  1,    "",       "",       0, "pure"),
+    _op("unpack",           1,    "never",    "once",  1,    "",       "",       0, "pure"),
     _op("entry_mask",       0,    "never",    "once",  1,    "",       "",       0, "pure placed cheap"),
     _op("any",              1,    "always",   "once",  1,    "",       "",       0, "pure placed"),
     _op("mask_and",         2,    "operands", "once",  1,    "",       "",       0, "mask"),

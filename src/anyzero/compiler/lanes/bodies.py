@@ -14,7 +14,7 @@ from anyzero.compiler.analysis.streaming_stores import find_streams
 from anyzero.compiler.analysis.termination import termination
 from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Body, Masks, Op
+from anyzero.compiler.ir import SIZES, Body, Masks, Op
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.lockstep_schedule import schedule_lockstep
@@ -38,6 +38,7 @@ from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.mem2reg import mem2reg
 from anyzero.compiler.transform.merge_accesses import merge_accesses
 from anyzero.compiler.transform.outline import outline
+from anyzero.compiler.transform.pack_components import may_pack, pack_components
 from anyzero.compiler.transform.pipelined_loads import load_in_turn
 from anyzero.compiler.transform.prefetch import insert_prefetches
 from anyzero.compiler.transform.regions import split
@@ -160,6 +161,20 @@ def has_columns(unit: NumberingUnit) -> bool:
 def run_unroll_columns(unit: NumberingUnit) -> None:
     shapes = analyse(unit.body, unit.flow, unit.choices.lanes, flat=unit.choices.flat)
     if unroll_columns(unit.body, unit.flow, shapes):
+        unit.flow = loop_simplify(unit.body)
+
+
+def has_components(unit: NumberingUnit) -> bool:
+    """May two floats of each lane fill a register?"""
+    choices, options = unit.choices, unit.options
+    fits = 2 * SIZES["float"] * choices.lanes <= choices.target.register and not choices.narrow
+    checked = options.check_memory or options.check_races or options.check_init or options.count_lanes
+    return has_vector_loops(unit) and fits and not checked and may_pack(unit.flow)
+
+
+def run_pack_components(unit: NumberingUnit) -> None:
+    shapes = analyse(unit.body, unit.flow, unit.choices.lanes, flat=unit.choices.flat)
+    if pack_components(unit.body, unit.flow, shapes):
         unit.flow = loop_simplify(unit.body)
 
 

@@ -299,6 +299,19 @@ PASSES: Final = (
         Condition("lanes along rows, buffers of at most 4 GiB, loops that may have such loads", bodies.has_columns),
     ),
     Pass(
+        "pack-components",
+        bodies.run_pack_components,
+        NUMBERING,
+        "sums over two neighbouring floats of each lane become one vector of both, in the order of memory",
+        "after the loads are in the iterations that use them, and before fission counts registers",
+        ("transform/pack_components.py", "analysis/plain_loops.py"),
+        Condition(
+            "lanes along rows that fill at most half of a register, and a loop that loads two floats and carries some; "
+            "not with checks",
+            bodies.has_components,
+        ),
+    ),
+    Pass(
         "fission",
         bodies.run_fission,
         NUMBERING,

@@ -123,8 +123,8 @@ def intrinsic(e: Emitter, op: Op) -> None:
 @handles("math")
 def maths(e: Emitter, op: Op) -> None:
     name, count = op.info
-    element = op.args[0].type if op.args else op.type
-    lanes = 0 if e.shape(op).uniform else e.lanes
+    whole = e.vector_type(op.args[0].type if op.args else op.type)
+    element, lanes = whole.element, 0 if e.shape(op).uniform else whole.lanes
     if name == wide_division.NAME:
         routine = wide_division.routine(lanes)
     else:
@@ -374,7 +374,7 @@ def read(e: Emitter, op: Op) -> None:
     if scalar is not None:
         e.scalars[op] = e.b.load(Type(op.type), scalar, volatile=stays)
     if vector is not None:
-        type_ = Type(e.choices.kept(op.type), e.lanes)
+        type_ = e.vector_type(e.choices.kept(op.type))
         found = e.b.load(type_, vector, volatile=stays)
         e.vectors[op] = e.truth(found) if op.type == "i1" else found
         if scalar is None and not e.shape(op).varying:
@@ -396,6 +396,22 @@ def write(e: Emitter, op: Op) -> None:
 @handles("part")
 def part(e: Emitter, op: Op) -> None:
     e.put(op, e.parts[op.args[0]][op.info])
+
+
+@handles("pack")
+def pack(e: Emitter, op: Op) -> None:
+    first, second = op.args
+    lanes = e.lanes
+    if first is second and e.shape(first).uniform:
+        e.vectors[op] = e.b.spread(e.scalar(first), 2 * lanes)
+        return
+    places = [lane + other for lane in range(lanes) for other in (0, lanes)]
+    e.vectors[op] = e.b.shuffle(e.vector(first), e.vector(second), places)
+
+
+@handles("unpack")
+def unpack(e: Emitter, op: Op) -> None:
+    e.vectors[op] = e.b.shuffle(e.vector(op.args[0]), None, [2 * lane + op.info for lane in range(e.lanes)])
 
 
 @handles("undef")

@@ -14,7 +14,7 @@ from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.uniformity import Shape, Shapes
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Block, Masks, Op, Slot, Variable
+from anyzero.compiler.ir import PAIR, Block, Masks, Op, Slot, Variable
 from anyzero.compiler.llvm import I1, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower.handlers import Handler
 from anyzero.compiler.lower.line_marks import LineMarks
@@ -330,6 +330,10 @@ class Emitter(Masking):
     def type(self, op: Op, lanes: bool = False) -> Type:
         return Type(op.type, self.lanes if lanes else 0)
 
+    def vector_type(self, element: str) -> Type:
+        """The type of a vector of lanes. Pairs of floats take two elements for each lane."""
+        return Type("float", 2 * self.lanes) if element == PAIR else Type(element, self.lanes)
+
     def scalar(self, op: Op) -> Value:
         """The value of all lanes, or of lane 0 of a strided one."""
         if op.name == "const":
@@ -458,7 +462,7 @@ class Emitter(Masking):
             else:
                 found = (
                     self.allocate(Type(slot.type)) if single else None,
-                    self.allocate(Type(self.choices.kept(slot.type), self.lanes)) if whole else None,
+                    self.allocate(self.vector_type(self.choices.kept(slot.type))) if whole else None,
                 )
                 if slot in self.frame.shared and found[0] is not None:
                     name = f"%shared{len(self._slots)}"
@@ -471,7 +475,7 @@ class Emitter(Masking):
         """Slots that live across barriers are in the vector's memory, but in registers inside of loops."""
         assert self.frame.spill is not None
         name = f"%spill{len(self._slots)}"
-        type_ = Type(self.choices.kept(slot.type), self.lanes) if whole else Type(slot.type)
+        type_ = self.vector_type(self.choices.kept(slot.type)) if whole else Type(slot.type)
         self.allocations.append(
             f"  {name} = getelementptr i8, {self.frame.spill.typed}, i64 {self.frame.spilled[slot]}"
         )

@@ -12,7 +12,7 @@ from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.builtins.routine import Routine
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.errors import CompileError
-from anyzero.compiler.ir import Block, Body, Masks, Op, Slot, Variable
+from anyzero.compiler.ir import SIZES, Block, Body, Masks, Op, Slot, Variable
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import (
     arithmetic,
@@ -102,7 +102,7 @@ def lay_out(body: Body, regions: list[Region], choices: Choices, shared: Contain
             slot = op.info
             if op.name in ("read", "write") and slot.across and slot not in sizes and slot not in shared:
                 whole = lanes > 1 and (slot.shape.varying or not slot.shape.exact)
-                size = Type(choices.kept(slot.type)).bits // 8 or 1
+                size = SIZES[choices.kept(slot.type)]
                 sizes[slot] = (size * width, 64) if whole else (8, 8)
     # Vectors first, so that there is no padding between them.
     for slot, needs in sorted(sizes.items(), key=lambda each: -each[1][1]):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from anyzero.compiler.dominators import dominators
 from anyzero.compiler.folding import FLOATS, width
-from anyzero.compiler.ir import SIZES, Block, Body, Op
+from anyzero.compiler.ir import PAIR, SIZES, Block, Body, Op
 from anyzero.compiler.operations import FLOAT, INTEGER, OPERATIONS
 
 
@@ -121,7 +121,7 @@ def _types(op: Op) -> None:
     if op.name in INTEGER:
         right = types == [op.type, op.type] and op.type[0] == "i"
     elif op.name in FLOAT:
-        right = types == [op.type, op.type] and op.type in FLOATS
+        right = types == [op.type, op.type] and op.type in (*FLOATS, PAIR)
     else:
         right = (count is None or len(types) == count) and (fits is None or fits(op, types))
     _require(right, f"{op} has operands of the types {types}")
@@ -185,5 +185,7 @@ _FITS: dict[str, Callable[[Op, list[str]], bool]] = {
     "call": lambda op, types: types == ["ptr", *op.info.parameters],
     "image_write": lambda op, types: len(types) == 1 + op.info.coordinates + 4,
     "image_read": lambda op, types: len(types) == 1 + op.info.sampler + op.info.coordinates + op.info.lod,
+    "pack": lambda op, types: types == ["float", "float"] and op.type == PAIR,
+    "unpack": lambda op, types: types == [PAIR] and op.type == "float" and op.info in (0, 1),
     "printf": lambda op, types: types[0] == "ptr",
 }
