@@ -1,6 +1,6 @@
 // A thread's part of a recording: a ring of records that this thread alone writes.
 //
-// Inline throughout: a record costs about as much as its two reads of the counter, and function calls would double that.
+// Inline throughout: a record costs about twice as much as its two reads of the counter, and function calls would add to that.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The processor's time-stamp counter: a third of the cost of reading the clock. Two reads are most of the cost of a record.
+// The processor's time-stamp counter: a third of the cost of reading the clock. Two reads are half of the cost of a record.
 #pragma once
 
 #include <cstdint>
