@@ -13,7 +13,12 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import PAIR
 from anyzero.compiler.passes import Pass
 from anyzero.compiler.spirv import read
+from tests.compiler.agreement.comparison import disagreement
+from tests.compiler.agreement.function import Shape
+from tests.compiler.agreement.generator import Program
 from tests.compiler.agreement.isolation import isolated
+from tests.compiler.agreement.test_found import kernel as written
+from tests.compiler.assembler import assemble
 from tests.compiler.native import Loaded
 
 N = 52
@@ -255,6 +260,61 @@ def fenced(out: az.ptr[az.f32], a: az.ptr[az.float2], b: az.ptr[az.f32], n: az.i
         az.barrier()
     out[2 * i] = first
     out[2 * i + 1] = second
+
+
+ONE_BLOCK = written(
+    """
+    OpBranch %loop
+    %loop = OpLabel
+    %k = OpPhi %i64 %l0 %entry %next %loop
+    %first = OpPhi %f32 %half %entry %more %loop
+    %second = OpPhi %f32 %half %entry %also %loop
+    %row = OpIMul %i64 %k %l40
+    %place = OpIAdd %i64 %row %g
+    %from = OpInBoundsPtrAccessChain %global_v2f32 %p1 %place
+    %pair = OpLoad %v2f32 %from Aligned 8
+    %x = OpCompositeExtract %f32 %pair 0
+    %y = OpCompositeExtract %f32 %pair 1
+    %factor_at = OpInBoundsPtrAccessChain %global_f32 %p2 %k
+    %factor = OpLoad %f32 %factor_at Aligned 4
+    %by_x = OpFMul %f32 %x %factor
+    %by_y = OpFMul %f32 %y %factor
+    %more = OpFAdd %f32 %first %by_x
+    %also = OpFAdd %f32 %second %by_y
+    %next = OpIAdd %i64 %k %l1
+    %again = OpULessThan %bool %next %p3
+    OpBranchConditional %again %loop %out
+    %out = OpLabel
+    %before = OpPhi %f32 %first %loop
+    %both = OpFAdd %f32 %second %also
+    %result = OpCompositeConstruct %v2f32 %before %both
+    OpStore %at %result Aligned 8
+    """,
+    "%global_v2f32 %global_v2f32 %global_f32 %i64",
+    """
+    %v2f32 = OpTypeVector %f32 2
+    %global_v2f32 = OpTypePointer CrossWorkgroup %v2f32
+    %l40 = OpConstant %i64 40
+    """,
+)
+"""A loop of one block, behind which the sums before their last update are used."""
+
+
+def test_given_a_loop_of_one_block_then_sums_before_their_last_update_are_right() -> None:
+    random = np.random.default_rng(1)
+    a, b = (random.integers(-4, 5, size).astype(np.float32) for size in (2 * 40 * 7, 7))
+    shape = Shape((40, 1, 1), (20, 1, 1), (0, 0, 0), 0)
+    given = [Program(ONE_BLOCK, [np.zeros(80, np.float32), a, b, np.int64(n)], [], shape) for n in (1, 2, 7)]
+    assert disagreement(*given, ways=WAYS) is None
+    module = read(assemble(ONE_BLOCK, (1, 6)))
+    found: list[str] = []
+
+    def observe(done: Pass, unit: Any) -> None:
+        if done.name == "pack-components":
+            found.extend(op.name for block in unit.body.blocks for op in block.phis if op.type == PAIR)
+
+    pipeline.compile_kernel(module, "main", HALVES, observe=observe)
+    assert found == ["phi"]
 
 
 PACKED = {columns: 1, tile: 3, swapped: 1, carried: 1, ending_inside: 1, fenced: 1}

@@ -154,10 +154,11 @@ def _write(body: Body, found: Plain, pairs: _Pairs) -> None:
         last = max(one, other, key=lambda op: place[op])
         behind.setdefault(last, []).extend(new)
         for index, (old, sum_) in enumerate(((one, first), (other, second))):
-            value = phi.args[found.next] if single else phi
-            replaced[old if single else sum_] = each = Op("unpack", _COMPONENT, [value], index, word=old.word)
-            each.block = exit_
-            ahead.append(each)
+            # Behind a loop of one block, the sums before their last update are defined, too.
+            for value, now in ((sum_, phi), (old, phi.args[found.next]))[: 2 if single else 1]:
+                replaced[value] = each = Op("unpack", _COMPONENT, [now], index, word=old.word)
+                each.block = exit_
+                ahead.append(each)
     latch.ops = [each for op in latch.ops for each in (op, *behind.get(op, ()))]
     gone = {each for both in pairs.sums.items() for each in both}
     header.phis = [phi for phi in header.phis if phi not in gone] + list(sums.values())
@@ -171,9 +172,9 @@ def _write(body: Body, found: Plain, pairs: _Pairs) -> None:
 
 
 def _own_exit(body: Body, found: Plain) -> Block:
-    """The exit of this loop alone: a new block, where the exit has other predecessors."""
+    """The exit of this loop alone: a new block, where the exit has other predecessors, or phis that use the sums."""
     header, exit_ = found.header, found.exit
-    if exit_.predecessors == [header]:
+    if exit_.predecessors == [header] and not exit_.phis:
         return exit_
     own = Block(len(body.blocks), predecessors=[header], successors=[exit_])
     exit_.predecessors[exit_.predecessors.index(header)] = own
