@@ -20,7 +20,7 @@ NINJA := env -u MAKEFLAGS $(BIN)/ninja
 # Our own build puts the library where the sources are, so the install only has to point there.
 POINTING := --no-build-isolation --config-settings editable.mode=inplace --config-settings wheel.cmake=false --editable
 # uv needs a quarter of pip's processor time, but does not read pip's configuration: where it fails, pip tries.
-install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/python -m pip install --quiet $(1)
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || { echo '==> uv failed; installing with pip' >&2; $(BIN)/python -m pip install --quiet $(1); }
 CXX_FILES = $(shell find engine binding loader opencl wheel tests examples benchmarks \( -name '*.cpp' -o -name '*.h' \) -not -path 'engine/abi/gen/*' -not -path 'engine/layouts/gen/*' -not -path 'engine/check/gen/*' -not -path 'loader/gen/*' 2>/dev/null)
 # gcc's thread sanitizer cannot map its shadow on kernels with many bits of address randomisation.
 FIXED_ADDRESSES = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
