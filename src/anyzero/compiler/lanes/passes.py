@@ -387,7 +387,7 @@ PASSES: Final = (
         "loops over groups and their vectors, and functions that combine partial results of collectives",
         "needs the launch invariants of all regions, which are computed before the loops",
         (
-            *("lower/group_loops.py", "lower/lockstep.py", "lower/register_tiles.py"),
+            *("lower/group_loops.py", "lower/group_pairs.py", "lower/lockstep.py", "lower/register_tiles.py"),
             *("lower/region_functions.py", "lower/launch_invariants.py"),
         ),
         Condition("kernels with groups", lambda unit: not unit.choices.flat),

@@ -118,6 +118,8 @@ class NumberingUnit:
     """Are the regions of the general version functions that are not inlined?"""
     batch: int = 1
     """Groups that run together."""
+    paired: bool = False
+    """Do they run vector by vector? Else region by region."""
     scope: str = "numbering"
     dropped: bool = False
 

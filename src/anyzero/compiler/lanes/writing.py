@@ -12,6 +12,7 @@ from anyzero.compiler.lower.entry import either_entry, likely_entry, several_onl
 from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.group_batches import batch_size
 from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, group_entry
+from anyzero.compiler.lower.group_pairs import are_paired
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.notes import group_notes
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
@@ -153,10 +154,11 @@ def write_group_loops(unit: NumberingUnit) -> None:
     def around(symbol: str, choices: Choices, twice: bool) -> list[str]:
         return group_entry(
             *(symbol, choices, unit.before, twice, unit.regions, kept, combines, schedule, large, unit.row_count),
-            *(_assumptions(unit), local, _interior_groups(unit), _outlined(unit), notes, unit.batch),
+            *(_assumptions(unit), local, _interior_groups(unit), _outlined(unit), notes, unit.batch, unit.paired),
         )
 
-    unit.batch = _batch(unit, plain=not (combines or local or notes))
+    if _may_run_together(unit) and not (combines or local or notes):
+        _run_together(unit)
 
     twice = BY_NAME["full vectors"].wants(unit)
     if not BY_NAME["likely group size"].wants(unit):
@@ -172,18 +174,24 @@ def write_group_loops(unit: NumberingUnit) -> None:
     out.functions.append(likely_entry(unit.entry, usual, other, choices.likely, choices))
 
 
-def _batch(unit: NumberingUnit, *, plain: bool) -> int:
-    """How many groups run together."""
-    choices, options, inner = unit.choices, unit.options, unit.interior_groups
-    if choices.group_size is None or choices.lanes < 2 or not choices.whole_vectors or not plain:
-        return 1
+def _may_run_together(unit: NumberingUnit) -> bool:
+    """Can several groups run together, each in local memory of its own?"""
+    choices, options = unit.choices, unit.options
+    if choices.group_size is None or choices.lanes < 2 or not choices.whole_vectors:
+        return False
     # A function finds local memory by itself, and checks of accesses know that of the launch.
-    apart = _outlined(unit) or (unit.called and inner is None)
-    if apart or options.one_version or options.check_memory or options.residency_checks:
-        return 1
-    x, y, z = choices.group_size
+    apart = _outlined(unit) or (unit.called and unit.interior_groups is None)
+    return not (apart or options.one_version or options.check_memory or options.residency_checks)
+
+
+def _run_together(unit: NumberingUnit) -> None:
+    """Decides about batches and pairs."""
+    size, lanes, inner = unit.choices.group_size, unit.choices.lanes, unit.interior_groups
+    assert size is not None
     schedules = [each.ready.schedule for each in (unit.general, inner) if each is not None]
-    return min(batch_size(each, x // choices.lanes * y * z) for each in schedules)
+    unit.batch = min(batch_size(each, size[0] // lanes * size[1] * size[2]) for each in schedules)
+    if unit.batch == 1 and are_paired(schedules[-1], size):
+        unit.batch, unit.paired = 2, True
 
 
 def _write_combines(unit: NumberingUnit) -> dict[int, str]:

@@ -75,8 +75,11 @@ class Batch:
     def group(self, index: Value, prefix: str) -> Group:
         e = self.e
         ids = [e.get(e.at(place, index * 8)) for place in self.ids]
-        made = group_of(e, ids, self.vectors, self.per_vector, {}, prefix)
-        return replace(made, worker=self._worker(index), scratch=e.at(e.scratch, index * self.scratch))
+        return self.apart(group_of(e, ids, self.vectors, self.per_vector, {}, prefix), index)
+
+    def apart(self, group: Group, index: Value) -> Group:
+        """With the memory of the batch's group `index`."""
+        return replace(group, worker=self._worker(index), scratch=self.e.at(self.e.scratch, index * self.scratch))
 
 
 def write_batch(batch: Batch, count: Value, schedule: Schedule, prefix: str) -> None:

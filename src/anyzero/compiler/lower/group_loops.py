@@ -9,10 +9,11 @@ from anyzero.compiler.llvm import I32, I64, Value
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import Entry, Group, group_of, keep, vectors_of_group
 from anyzero.compiler.lower.group_batches import Batch, write_batch
+from anyzero.compiler.lower.group_pairs import pair_of
 from anyzero.compiler.lower.interior_guard import holds
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.local_memory import initialize
-from anyzero.compiler.lower.lockstep import write_lockstep
+from anyzero.compiler.lower.lockstep import write_lockstep, write_side_by_side
 from anyzero.compiler.lower.lockstep_schedule import Schedule
 from anyzero.compiler.lower.notes import GroupNotes
 from anyzero.compiler.lower.region_functions import RegionFunctions
@@ -42,10 +43,11 @@ def group_entry(
     outlined: bool = False,
     notes: GroupNotes | None = None,
     batch: int = 1,
+    paired: bool = False,
 ) -> list[str]:
-    """Group by group, or in batches of `batch` groups. `combines` names functions that run once before a region, when
-    all vectors have reached it; `local` are the local variables with an initialiser. `outlined` makes each region a
-    function of its own.
+    """Group by group, in batches of `batch` groups, or in pairs. `combines` names functions that run once before a
+    region, when all vectors have reached it; `local` are the local variables with an initialiser. `outlined` makes each
+    region a function of its own.
     """
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
@@ -85,9 +87,14 @@ def group_entry(
     if batch > 1:
         assert schedule is not None
         together = Batch(e, batch, vectors, per_vector)
-        e.while_(lambda: b.compare("sgt", e.get(left), 0), lambda: _batch(together, place, left, schedule, interior))
-    else:
-        e.while_(lambda: b.compare("sgt", e.get(left), 0), group)
+
+        def several() -> None:
+            if paired:
+                _pair(together, place, left, schedule, interior, group)
+            else:
+                _batch(together, place, left, schedule, interior)
+
+    e.while_(lambda: b.compare("sgt", e.get(left), 0), several if batch > 1 else group)
     return [*([] if functions is None else functions.texts), e.text()]
 
 
@@ -134,6 +141,35 @@ def _batch(batch: Batch, place: _Place, left: Value, schedule: Schedule, interio
     write_batch(batch, e.get(count), schedule if interior is None else interior.schedule, prefix)
     if interior is not None:
         e.if_(b.compare("slt", e.get(count), most), edge)
+
+
+def _pair(
+    batch: Batch,
+    place: _Place,
+    left: Value,
+    schedule: Schedule,
+    interior: InteriorGroups | None,
+    alone: Callable[[], None],
+) -> None:
+    """The next two groups, if they are neighbours; of kernels with a version for groups away from the edges, if it can
+    run both.
+    """
+    e, b = batch.e, batch.e.b
+    ids = [e.get(each) for each in place.ids]
+    prefix = e.prefix if interior is None else interior.prefix
+    groups = pair_of(batch, group_of(e, ids, batch.vectors, batch.per_vector, {}, prefix))
+    two = b.compare("sgt", b.intrinsic("umin", e.get(left), batch.most), 1)
+    two = two & b.compare("slt", ids[0] + 1, e.get(place.end))
+    if interior is not None:
+        for group in groups:
+            two = two & _is_inner(e, group, interior)
+
+    def both() -> None:
+        write_side_by_side(e, groups, schedule if interior is None else interior.schedule)
+        place.step(ids[0] + 1, *ids[1:])
+        e.set(left, e.get(left) - 2)
+
+    e.choose(two, both, alone)
 
 
 def _is_inner(e: Entry, group: Group, interior: InteriorGroups) -> Value:

@@ -31,6 +31,9 @@ CHAIN = 16
 One = Callable[[Value, "Value | None"], "Value | None"]
 """Runs a vector, given its first lane's index in the row and its mask; returns whether the row may end there."""
 
+Vector = Callable[["Value | None", dict[str, Value]], "Value | None"]
+"""The same, given its mask and its place in the group."""
+
 
 def write_lockstep(e: Entry, group: Group, schedule: Schedule, functions: RegionFunctions | None = None) -> None:
     """`functions` are written instead of loops in this function, where given."""
@@ -83,11 +86,28 @@ class _Chain:
         return came
 
 
+def write_side_by_side(e: Entry, groups: Sequence[Group], schedule: Schedule) -> None:
+    """Several groups, vector by vector: the first one of each, then the second one of each. One region always follows
+    the other.
+    """
+    size = 8 * len(schedule.shared)
+    places = [(e.room(size), e.room(size)) for _ in groups]
+    for number, step in enumerate(schedule.steps):
+        runs = [_runner(e, *each, number, step, None) for each in zip(groups, places, strict=True)]
+
+        def one(mask: Value | None, place: dict[str, Value], runs: list[Vector] = runs) -> None:
+            for run in runs:
+                run(mask, place)
+
+        _vectors(e, schedule, step, one)
+        for each in places:
+            _update(e, schedule, step, each)
+
+
 def write_region(e: Entry, group: Group, number: int, schedule: Schedule, places: Sequence[Value]) -> Value | None:
     """One region of a group; the number of the next one plus 1, where several may follow."""
     b = e.b
     step = schedule.steps[number]
-    shared, next_ = places
     came = e.variable(b.constant(0, I32)) if len(step.next) > 1 else None
     if group.notes is not None:
         group.notes.enter(e, number)
@@ -96,43 +116,50 @@ def write_region(e: Entry, group: Group, number: int, schedule: Schedule, places
             f"call void @{group.combines[number]}({e.arguments.typed}, {e.grid.typed}, i64 0, {group.vectors.typed}, "
             f"{e.worker.typed})"
         )
-
-    def one(mask: Value | None, ids: dict[str, Value]) -> Value | None:
-        spill = e.at(group.scratch, ids["vector"] * group.per_vector)
-        answer = e.region(
-            number, mask, {**ids, "spill": spill}, shared, next_, prefix=group.prefix, worker=group.worker
-        )
-        if came is not None:
-            e.set(came, answer.lshr(1))
-        return b.cast("trunc", answer, "i1") if step.stops else None
-
-    if step.idle:
-        _once(e, group, one)
-    else:
-        _rows(e, group, schedule, step, one)
-    # Only now: the vectors before started from the old values.
-    for slot in step.writes:
-        place, type_ = schedule.shared[slot], Type(slot.type)
-        e.set(e.at(shared, place), e.get(e.at(next_, place), type_))
+    _vectors(e, schedule, step, _runner(e, group, places, number, step, came))
+    _update(e, schedule, step, places)
     return None if came is None else e.get(came, I32)
 
 
-def _once(e: Entry, group: Group, one: Callable[[Value | None, dict[str, Value]], Value | None]) -> None:
+def _runner(e: Entry, group: Group, places: Sequence[Value], number: int, step: Step, came: Value | None) -> Vector:
+    """Runs vectors of a group in one region, and stores the number of the next one plus 1 in `came`."""
+
+    def one(mask: Value | None, place: dict[str, Value]) -> Value | None:
+        local = [place[name] for name in ("local_x", "local_y", "local_z")]
+        starts = zip(("global_x", "global_y", "global_z"), group.start, local, strict=True)
+        ids = {**group.known, **place, **{name: start + by for name, start, by in starts}}
+        ids["spill"] = e.at(group.scratch, place["vector"] * group.per_vector)
+        answer = e.region(number, mask, ids, *places, prefix=group.prefix, worker=group.worker)
+        if came is not None:
+            e.set(came, answer.lshr(1))
+        return e.b.cast("trunc", answer, "i1") if step.stops else None
+
+    return one
+
+
+def _update(e: Entry, schedule: Schedule, step: Step, places: Sequence[Value]) -> None:
+    """Only behind all vectors: those before started from the old values."""
+    shared, next_ = places
+    for slot in step.writes:
+        place, type_ = schedule.shared[slot], Type(slot.type)
+        e.set(e.at(shared, place), e.get(e.at(next_, place), type_))
+
+
+def _vectors(e: Entry, schedule: Schedule, step: Step, one: Vector) -> None:
+    if step.idle:
+        _once(e, one)
+    else:
+        _rows(e, schedule, step, one)
+
+
+def _once(e: Entry, one: Vector) -> None:
     """Runs the first vector alone, for the whole group."""
     zero = e.number(0)
-    start = dict(zip(("global_x", "global_y", "global_z"), group.start, strict=True))
-    first = {"local_x": zero, "local_y": zero, "local_z": zero, "vector": zero}
     whole = Value(e.b, "splat (i1 true)", Type("i1", e.lanes)) if e.lanes else None
-    one(whole, {**group.known, **first, **start})
+    one(whole, {"local_x": zero, "local_y": zero, "local_z": zero, "vector": zero})
 
 
-def _rows(
-    e: Entry,
-    group: Group,
-    schedule: Schedule,
-    step: Step,
-    one: Callable[[Value | None, dict[str, Value]], Value | None],
-) -> None:
+def _rows(e: Entry, schedule: Schedule, step: Step, one: Vector) -> None:
     """All vectors of a group, in the order of the work-items' linear numbers, or in the opposite one."""
     b = e.b
     zero = e.number(0)
@@ -142,9 +169,7 @@ def _rows(
         if now is None:
             now = e.get(number)
             e.set(number, now + 1)
-        place = {"local_x": x, "local_y": y, "local_z": z, "vector": now}
-        ids = zip(("global_x", "global_y", "global_z"), group.start, (x, y, z), strict=True)
-        return one(mask, {**group.known, **place, **{name: start + by for name, start, by in ids}})
+        return one(mask, {"local_x": x, "local_y": y, "local_z": z, "vector": now})
 
     if step.descending:
         _from_last(e, schedule, lambda x, now, mask: vector(x, zero, zero, mask, now))
