@@ -32,7 +32,7 @@ def scaled(out: az.ptr[az.i32], data: az.ptr[az.i32], factors: az.ptr[az.i32], w
     at = az.i32(az.global_id(1)) * width + az.i32(az.global_id(0))
     factor = factors[az.group_id(1) * az.num_groups(0) + az.group_id(0)]
     own = data[at]
-    tile[place] = own
+    tile[place] = own - data[at + 1]
     az.barrier()
     out[at] = tile[255 - place] * factor + own
 
@@ -43,13 +43,23 @@ def in_steps(out: az.ptr[az.i32], data: az.ptr[az.i32], factors: az.ptr[az.i32],
     tile = az.local[az.i32, 256]
     x, y = az.i32(az.local_id(0)), az.i32(az.local_id(1))
     at = az.i32(az.global_id(1)) * width + az.i32(az.global_id(0))
-    tile[y * 16 + x] = data[at]
+    tile[y * 16 + x] = data[at] ^ data[at + 1]
     az.barrier()
     turned = tile[x * 16 + y]
     az.barrier()
     tile[(15 - y) * 16 + x] = turned + factors[az.group_id(0)]
     az.barrier()
     out[at] = tile[y * 16 + x]
+
+
+@az.kernel
+def turned(out: az.ptr[az.i32], data: az.ptr[az.i32], width: az.i32) -> None:
+    """Each work-item reads one element."""
+    tile = az.local[az.i32, 256]
+    x, y = az.i32(az.local_id(0)), az.i32(az.local_id(1))
+    tile[y * 16 + x] = data[az.i32(az.global_id(1)) * width + az.i32(az.global_id(0))]
+    az.barrier()
+    out[(az.i32(az.group_id(0)) * 16 + y) * width + az.i32(az.group_id(1)) * 16 + x] = tile[x * 16 + y]
 
 
 def paired(module: Module, name: str, options: Options) -> bool:
@@ -90,7 +100,7 @@ def test_given_any_number_of_groups_then_each_has_its_own_values(
     assert paired(module, kernel.__name__, options)
     width, high = 16 * columns, 16 * rows
     random = np.random.default_rng(columns)
-    data, factors = (random.integers(-99, 99, size, np.int32) for size in (width * high, columns * rows))
+    data, factors = (random.integers(-99, 99, size, np.int32) for size in (width * high + 1, columns * rows))
     given = [np.zeros(width * high, np.int32), data, factors, np.int32(width)]
     check(module, kernel.__name__, options, given, columns, rows, strip)
 
@@ -131,3 +141,7 @@ def test_given_much_local_memory_then_groups_run_alone(local: int) -> None:
 )
 def test_given_long_rows_tiles_in_registers_or_checks_then_groups_run_alone(options: Options) -> None:
     assert not paired(module_of(SMOOTH.make("smooth", 64, (16, 16)).spv), "smooth", options)
+
+
+def test_given_no_lines_that_groups_share_then_groups_run_alone() -> None:
+    assert not paired(read(turned.spirv), "turned", Options(level=1, cpu=CPU, group=(16, 16, 1)))

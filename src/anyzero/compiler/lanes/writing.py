@@ -188,9 +188,9 @@ def _run_together(unit: NumberingUnit) -> None:
     """Decides about batches and pairs."""
     size, lanes, inner = unit.choices.group_size, unit.choices.lanes, unit.interior_groups
     assert size is not None
-    schedules = [each.ready.schedule for each in (unit.general, inner) if each is not None]
-    unit.batch = min(batch_size(each, size[0] // lanes * size[1] * size[2]) for each in schedules)
-    if unit.batch == 1 and are_paired(schedules[-1], size):
+    versions = [each.ready for each in (unit.general, inner) if each is not None]
+    unit.batch = min(batch_size(each.schedule, size[0] // lanes * size[1] * size[2]) for each in versions)
+    if unit.batch == 1 and are_paired(versions[-1], size):
         unit.batch, unit.paired = 2, True
 
 
