@@ -147,7 +147,7 @@ def _shared_columns(body: Body, flow: Flow, shapes: Shapes) -> bool:
     each for every register of lanes, beside the sums of several rows.
     """
     planar = any(op.name == "builtin" and op.info == ("global_id", 1) for op in body.ops)
-    return planar and any(find_columns(loop, shapes) is not None for loop in flow.loops.all)
+    return planar and any(find_columns(loop, shapes, stores=False) is not None for loop in flow.loops.all)
 
 
 def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:

@@ -10,6 +10,7 @@ from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.lane_counts import count_access
+from anyzero.compiler.lower.scalarize import whole_or_part
 from anyzero.layouts.container import CounterKind
 
 MOST_WRITTEN_OUT = 32
@@ -122,6 +123,25 @@ def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
 
 
 def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
+    size = SIZES[values[0].type.element]
+    if not transposition.rows_fit(e, access, size) or not transposition.fits_store(access, size):
+        _scatter(e, pointers, values, access)
+        return
+    known, all_here, some, join = whole_or_part(e)
+    e.start(all_here)
+    count_access(e, CounterKind.SCATTER)
+    whole = [untyped(e, value) for value in values]
+    transposition.store(e, lambda lane: e.b.lane(pointers, lane), whole, aligned(access, size))
+    e.b.jump(join)
+    e.start(some)
+    e.remember(known)
+    _scatter(e, pointers, values, access)
+    e.b.jump(join)
+    e.start(join)
+    e.forget_since(known)
+
+
+def _scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
     size = SIZES[values[0].type.element]
     many = _together(size, len(values))
     for first in range(0, len(values), many):

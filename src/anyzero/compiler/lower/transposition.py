@@ -15,12 +15,20 @@ FEWEST = 8
 ROW = 16
 """Bytes of a lane's load: a register, or a part that is combined with others to one."""
 
+LEAST = 32
+"""The fewest bytes of a lane's store."""
+
 
 def rows_fit(e: Emitter, access: Access, size: int) -> bool:
     """May each lane load its components as rows of sixteen bytes?"""
     lanes = e.lanes
     whole = size >= 4 and access.count * size % ROW == 0
     return whole and not access.volatile and not lanes & (lanes - 1) and lanes >= 4
+
+
+def fits_store(access: Access, size: int) -> bool:
+    """Are a lane's components so many bytes that their stores are worth a transposition?"""
+    return not access.count & (access.count - 1) and access.count * size >= LEAST
 
 
 def rows(e: Emitter, pointers: Value, element: str, access: Access, alignment: int) -> list[Value]:
@@ -73,17 +81,20 @@ def load(e: Emitter, at: At, wide: Type, count: int, alignment: int) -> list[Val
 
 
 def store(e: Emitter, at: At, values: list[Value], alignment: int) -> None:
-    b, wide = e.b, values[0].type
-    size, edge = SIZES[wide.element], min(wide.lanes, len(values))
-    for chunk in range(0, len(values), edge):
-        for first in range(0, wide.lanes, edge):
-            lanes = list(range(first, first + edge))
+    b, wide, count = e.b, values[0].type, len(values)
+    size, register = SIZES[wide.element], e.choices.target.register
+    edge = min(wide.lanes, count, max(register // size, 1))
+    width = min(max(edge, register // size), wide.lanes)
+    for chunk in range(0, count, edge):
+        for first in range(0, wide.lanes, width):
+            lanes = range(first, first + width)
             columns = [
-                each if edge == wide.lanes else b.shuffle(each, None, lanes) for each in values[chunk : chunk + edge]
+                each if width == wide.lanes else b.shuffle(each, None, lanes) for each in values[chunk : chunk + edge]
             ]
-            for lane, row in zip(lanes, _transposed(e, columns), strict=True):
-                address = e.moved(at(lane), chunk * size)
-                b.store(row, address, align=alignment)
+            for row, found in enumerate(_transposed(e, columns)):
+                for square in range(0, width, edge):
+                    piece = found if width == edge else b.shuffle(found, None, range(square, square + edge))
+                    b.store(piece, e.moved(at(first + square + row), chunk * size), align=alignment)
 
 
 def _transposed(e: Emitter, rows: list[Value]) -> list[Value]:
