@@ -24,7 +24,7 @@ ROWS = 75
 ROOM = 24
 """Elements between rows: accesses that are shifted stay in the row of their work-item."""
 WAYS = [Options(lanes=16), *(Options(cpu=cpu, lanes=8) for cpu in ("haswell", "x86-64-v2")), Options(lanes=32)]
-LENGTHS = (0, 1, 7, 8, 9, 35)
+LENGTHS = (0, 1, 7, 8, 9, 16, 35)
 """Fewer iterations than are unrolled, as many, and some that are left."""
 
 Kernel = Callable[..., Any]
@@ -173,20 +173,79 @@ def every_second(a: az.ptr[az.i32], b: az.ptr[az.i32], n: az.i32, p: az.i32, s: 
         a[i * p + j + 11 + s] = a[i * p + 2 * j] * 3 + j
 
 
+@az.kernel
+def bytes_in_place(a: az.ptr[az.u8], b: az.ptr[az.u8], n: az.i32, p: az.i32, s: az.i32) -> None:
+    i = az.i32(az.global_id(0))
+    for j in range(n):
+        x = az.i32(a[i * p + j]) * 2 + s
+        a[i * p + j] = az.u8(min(x, 255))
+
+
+@az.kernel
+def shorts(a: az.ptr[az.i16], b: az.ptr[az.i16], n: az.i32, p: az.i32, s: az.i32) -> None:
+    """One work-item in five runs another path."""
+    i = az.i32(az.global_id(0))
+    if i % 5 != 1:
+        for j in range(n):
+            a[i * p + j] = az.i16(az.i32(b[i * p + j]) * 3 + s)
+
+
+@az.kernel
+def widened(a: az.ptr[az.i32], b: az.ptr[az.u8], n: az.i32, p: az.i32, s: az.i32) -> None:
+    """Elements of two sizes."""
+    i = az.i32(az.global_id(0))
+    for j in range(n):
+        a[i * p + j] = az.i32(b[i * p + j]) + s
+
+
+@az.kernel
+def byte_sums(a: az.ptr[az.i32], b: az.ptr[az.u8], n: az.i32, p: az.i32, s: az.i32) -> None:
+    i = az.i32(az.global_id(0))
+    total = s
+    for j in range(n):
+        total = total * 3 + az.i32(b[i * p + j])
+    a[i] = total
+
+
+@az.kernel
+def fixed_bytes(a: az.ptr[az.u8], b: az.ptr[az.u8], n: az.i32, p: az.i32, s: az.i32) -> None:
+    """Rows whose distance is constant."""
+    i = az.i32(az.global_id(0))
+    for j in range(n):
+        a[i * 96 + j] = b[i * 96 + j] ^ az.u8(s)
+
+
+@az.kernel
+def shifted_bytes(a: az.ptr[az.u8], b: az.ptr[az.u8], n: az.i32, p: az.i32, s: az.i32) -> None:
+    i = az.i32(az.global_id(0))
+    for j in range(n):
+        a[i * p + j + 11] = a[i * p + j + 11 + s] * az.u8(3) + az.u8(j)
+
+
+@az.kernel
+def doubles(a: az.ptr[az.f64], b: az.ptr[az.f64], n: az.i32, p: az.i32, s: az.i32) -> None:
+    i = az.i32(az.global_id(0))
+    for j in range(n):
+        a[i * p + j] = a[i * p + j] * 2.0 + b[i * p + j]
+
+
 PLAIN = [scaled, copied, filled, sums, ahead, again]
 ORDERED = [chained, far_chained, over, between]
-SHIFTED = [shifted, stored_twice, standing, standing_store, every_second]
+TYPED = [bytes_in_place, shorts, widened, byte_sums, fixed_bytes, doubles]
+SHIFTED = [shifted, shifted_bytes, stored_twice, standing, standing_store, every_second]
 
 
 def memory(n: int) -> tuple[int, list[Any]]:
     pitch = n + ROOM
     random = np.random.default_rng(n)
-    return pitch, [random.integers(-99, 99, max(ROWS, 80) * pitch + ROOM, np.int32) for _ in range(2)]
+    return pitch, [random.integers(-99, 99, max(ROWS, 80) * max(pitch, 96) + ROOM, np.int32) for _ in range(2)]
 
 
 def run_both(kernel: Kernel, code: Loaded, n: int, shift: int) -> None:
     module = read(kernel.spirv)  # type: ignore[attr-defined]
     pitch, given = memory(n)
+    if kernel in (doubles,):
+        given = [each.astype(np.float64) for each in given]
     made, expected = ([each.copy() for each in given] for _ in range(2))
     sizes = np.int32(n), np.int32(pitch), np.int32(shift)
     code([*made, *sizes], (ROWS,), (ROWS,))
@@ -199,7 +258,7 @@ def loaded(kernel: Kernel, way: Options) -> Loaded:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.cpu or 'native'}-{way.lanes}")
-@pytest.mark.parametrize("kernel", [*PLAIN, *ORDERED, turned], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("kernel", [*PLAIN, *ORDERED, *TYPED, turned], ids=lambda each: each.__name__)
 def test_given_any_number_of_iterations_then_all_are_run_in_order(kernel: Kernel, way: Options) -> None:
     code = loaded(kernel, way)
     for n in LENGTHS:
@@ -241,12 +300,12 @@ def test_given_buffers_that_overlap_then_iterations_keep_their_order(way: Option
         assert (made == expected).all(), to
 
 
-def _accesses(kernel: Kernel, stores: bool = True) -> dict[str, int]:
+def _accesses(kernel: Kernel, thorough: bool = True) -> dict[str, int]:
     """The most components of a load and of a store."""
     module = read(kernel.spirv)  # type: ignore[attr-defined]
     body = pipeline.simplified(module, kernel.__name__).body
     flow = loop_simplify(body)
-    unroll_columns(body, flow, analyse(body, flow, 16, flat=True), stores)
+    unroll_columns(body, flow, analyse(body, flow, 16, flat=True), thorough)
     loop_simplify(body)
     check(body)
 
@@ -259,7 +318,13 @@ def _accesses(kernel: Kernel, stores: bool = True) -> dict[str, int]:
 @pytest.mark.parametrize("kernel", [scaled, copied, sums, ahead, again, shifted], ids=lambda each: each.__name__)
 def test_given_rows_that_are_written_then_several_iterations_are_one_access(kernel: Kernel) -> None:
     assert _accesses(kernel) == {"load": 8, "store": 8}
-    assert _accesses(kernel, stores=False) == {"load": 1, "store": 1}
+    assert _accesses(kernel, thorough=False) == {"load": 1, "store": 1}
+
+
+@pytest.mark.parametrize(("kernel", "count"), [(bytes_in_place, 16), (shorts, 8), (widened, 8), (doubles, 4)])
+def test_given_other_elements_then_rows_of_a_register_are_one_access(kernel: Kernel, count: int) -> None:
+    assert _accesses(kernel) == {"load": count, "store": count}
+    assert _accesses(kernel, thorough=False) == {"load": 1, "store": 1}
 
 
 def test_given_rows_that_are_only_written_then_stores_are_joined() -> None:

@@ -19,6 +19,9 @@ __all__ = ["Columns", "find_columns", "may_have_columns"]
 
 ROW = 32
 """Bytes that one access of the unrolled loop reads or writes for a lane."""
+SHORT_ROW = 16
+WORD = 4
+"""The same of elements of less than a word: as many iterations as of half a row of words, or twice that."""
 LINE = 64
 MOST = 400
 """Operations of the unrolled loop."""
@@ -49,25 +52,27 @@ class Columns:
     """The accesses that have to be compared at run time: the unrolled loop must not run where they meet."""
 
 
-def may_have_columns(loop: Loop, stores: bool) -> bool:
+def may_have_columns(loop: Loop, thorough: bool) -> bool:
     """A cheap check before lanes are analysed: are there accesses that are contiguous across iterations?"""
-    found = plain(loop, stores)
-    return found is not None and any(op.name in ("load", "store") and _along(op, loop) for op in found.ops)
+    found = plain(loop, thorough)
+    return found is not None and any(op.name in ("load", "store") and _along(op, loop, thorough) for op in found.ops)
 
 
-def find_columns(loop: Loop, shapes: Shapes, stores: bool) -> Columns | None:
-    """`stores` says that loops with stores count as well."""
-    found = plain(loop, stores)
+def find_columns(loop: Loop, shapes: Shapes, thorough: bool) -> Columns | None:
+    """`thorough` says that stores and elements of less than a word count as well."""
+    found = plain(loop, thorough)
     if found is None:
         return None
     accesses = {
-        op for op in found.ops if op.name in ("load", "store") and _far(shapes[op.args[0]]) and _along(op, loop)
+        op
+        for op in found.ops
+        if op.name in ("load", "store") and _far(shapes[op.args[0]]) and _along(op, loop, thorough)
     }
     condition = found.header.condition
     if not accesses or condition is None or condition.name != "icmp" or not shapes[condition].uniform:
         return None
     counted = _counted(found, condition)
-    factor = min(ROW // bytes_of(op) for op in accesses)
+    factor = min((ROW if _element(op) >= WORD else SHORT_ROW) // bytes_of(op) for op in accesses)
     if counted is None or factor < 2 or factor * len(found.ops) > MOST:
         return None
     counted_by = factor * abs(counted[3])
@@ -82,10 +87,14 @@ def _far(shape: Shape) -> bool:
     return shape.stride is None or abs(shape.stride) >= LINE
 
 
-def _along(op: Op, loop: Loop) -> bool:
+def _element(op: Op) -> int:
+    return SIZES[op.type or op.args[1].type]
+
+
+def _along(op: Op, loop: Loop, thorough: bool) -> bool:
     """Does each iteration access the element after the previous iteration's?"""
-    type_, size = op.type if op.name == "load" else op.args[1].type, bytes_of(op)
-    if op.info.volatile or size not in (4, 8, 16) or SIZES[type_] < 4 or type_ == "ptr":
+    size, type_ = bytes_of(op), op.type or op.args[1].type
+    if op.info.volatile or size not in (1, 2, 4, 8, 16) or type_ == "ptr" or SIZES[type_] < (1 if thorough else WORD):
         return False
     step = step_of(op.args[0], loop)
     return step is not None and step.of is None and step.factor == size

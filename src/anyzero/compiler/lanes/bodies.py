@@ -155,19 +155,13 @@ def has_vector_loops(unit: NumberingUnit) -> bool:
 def has_columns(unit: NumberingUnit) -> bool:
     """Requires that narrow indices do not wrap around inside of a buffer from one iteration to the next."""
     small = not unit.options.greater_than_4gb
-    stores = _may_join_stores(unit)
-    return has_vector_loops(unit) and small and any(may_have_columns(loop, stores) for loop in unit.flow.loops.all)
-
-
-def _may_join_stores(unit: NumberingUnit) -> bool:
-    """Not where checks are to see each access once, and not in the first stage: it makes loops longer."""
-    options = unit.options
-    return not (options.one_version or options.check_memory or options.notes or options.count_lanes)
+    loops, thorough = unit.flow.loops.all, unit.options.thorough_columns
+    return has_vector_loops(unit) and small and any(may_have_columns(loop, thorough) for loop in loops)
 
 
 def run_unroll_columns(unit: NumberingUnit) -> None:
     shapes = analyse(unit.body, unit.flow, unit.choices.lanes, flat=unit.choices.flat)
-    if unroll_columns(unit.body, unit.flow, shapes, _may_join_stores(unit)):
+    if unroll_columns(unit.body, unit.flow, shapes, unit.options.thorough_columns):
         unit.flow = loop_simplify(unit.body)
 
 

@@ -11,6 +11,7 @@ from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.lane_counts import count_access
 from anyzero.compiler.lower.scalarize import whole_or_part
+from anyzero.compiler.lower.transposition import WORD
 from anyzero.layouts.container import CounterKind
 
 MOST_WRITTEN_OUT = 32
@@ -53,8 +54,9 @@ def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Va
         assert mask is not None
         count_access(e, CounterKind.GATHER)
         safe = e.b.select(mask, pointers, e.b.spread(e.frame.grid, e.lanes))
-        alignment = aligned(access, size)
-        return [typed(e, each, element) for each in transposition.rows(e, safe, whole_type(element), access, alignment)]
+        whole, many = words(element, access.count)
+        found = transposition.rows(e, safe, whole, many, aligned(access, size))
+        return [typed(e, each, element) for each in parts_of(e, found, element)]
     many = _together(size, access.count)
     if many == 1:
         return [
@@ -66,6 +68,27 @@ def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Va
         joined = gather_one(e, e.moved(pointers, first * size), f"i{8 * size * many}", aligned(access, size * many))
         found += [_piece(e, joined, element, place) for place in range(many)]
     return found
+
+
+def words(element: str, count: int) -> tuple[str, int]:
+    """The type and number of the elements that are transposed: those of less than a word are joined to words."""
+    size = SIZES[element]
+    return (whole_type(element), count) if size >= WORD else (f"i{8 * WORD}", count * size // WORD)
+
+
+def parts_of(e: Emitter, words: list[Value], element: str) -> list[Value]:
+    """Components of words that were loaded."""
+    many = max(WORD // SIZES[element], 1)
+    return words if many == 1 else [_piece(e, word, element, place) for word in words for place in range(many)]
+
+
+def words_of(e: Emitter, values: list[Value]) -> list[Value]:
+    """Words of components that are to be stored."""
+    size = SIZES[values[0].type.element]
+    many = max(WORD // size, 1)
+    if many == 1:
+        return [untyped(e, value) for value in values]
+    return [_joined(e, values[first : first + many], size) for first in range(0, len(values), many)]
 
 
 def _piece(e: Emitter, joined: Value, element: str, place: int) -> Value:
@@ -124,14 +147,14 @@ def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
 
 def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
     size = SIZES[values[0].type.element]
-    if not transposition.rows_fit(e, access, size) or not transposition.fits_store(access, size):
+    rows = transposition.rows_fit(e, access, size) and not access.count & (access.count - 1)
+    if not rows or e.choices.options.one_version:
         _scatter(e, pointers, values, access)
         return
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     count_access(e, CounterKind.SCATTER)
-    whole = [untyped(e, value) for value in values]
-    transposition.store(e, lambda lane: e.b.lane(pointers, lane), whole, aligned(access, size))
+    transposition.store(e, lambda lane: e.b.lane(pointers, lane), words_of(e, values), aligned(access, size))
     e.b.jump(join)
     e.start(some)
     e.remember(known)

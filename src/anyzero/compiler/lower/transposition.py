@@ -15,30 +15,25 @@ FEWEST = 8
 ROW = 16
 """Bytes of a lane's load: a register, or a part that is combined with others to one."""
 
-LEAST = 32
-"""The fewest bytes of a lane's store."""
+WORD = 4
+"""The fewest bytes that are transposed: shorter elements are parts of words."""
 
 
 def rows_fit(e: Emitter, access: Access, size: int) -> bool:
     """May each lane load its components as rows of sixteen bytes?"""
     lanes = e.lanes
-    whole = size >= 4 and access.count * size % ROW == 0
+    whole = access.count * size % ROW == 0
     return whole and not access.volatile and not lanes & (lanes - 1) and lanes >= 4
 
 
-def fits_store(access: Access, size: int) -> bool:
-    """Are a lane's components so many bytes that their stores are worth a transposition?"""
-    return not access.count & (access.count - 1) and access.count * size >= LEAST
-
-
-def rows(e: Emitter, pointers: Value, element: str, access: Access, alignment: int) -> list[Value]:
+def rows(e: Emitter, pointers: Value, element: str, count: int, alignment: int) -> list[Value]:
     """The components of vectors at varying addresses."""
     b, size = e.b, SIZES[element]
     edge = ROW // size
     piece = Type(element, edge)
     beside = min(e.choices.target.register // ROW, e.lanes // edge)
     found: list[Value] = []
-    for chunk in range(0, access.count, edge):
+    for chunk in range(0, count, edge):
         blocks = []
         for first in range(0, e.lanes, edge * beside):
             wide = []
@@ -53,7 +48,10 @@ def rows(e: Emitter, pointers: Value, element: str, access: Access, alignment: i
     return found
 
 
-def fits(e: Emitter, access: Access) -> bool:
+def fits(e: Emitter, access: Access, size: int) -> bool:
+    """May strided lanes load or store their components as rows?"""
+    if size < WORD and rows_fit(e, access, size):
+        return not access.count & (access.count - 1)
     count, lanes = access.count, e.lanes
     return not access.volatile and count >= FEWEST and not count & (count - 1) and not lanes & (lanes - 1)
 

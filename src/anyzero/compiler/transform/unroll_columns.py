@@ -19,11 +19,11 @@ from anyzero.lazy_dataclass import replace
 __all__ = ["unroll_columns"]
 
 
-def unroll_columns(body: Body, flow: Flow, shapes: Shapes, stores: bool = True) -> bool:
-    """Unrolls loops, with `stores` also those that write memory; True if any was, and the flow graph has to be analysed
-    again.
+def unroll_columns(body: Body, flow: Flow, shapes: Shapes, thorough: bool = True) -> bool:
+    """Unrolls loops, where `thorough` also those with stores or short elements; True if any was, and the flow graph has
+    to be analysed again.
     """
-    chosen = [found for loop in flow.loops.all if (found := find_columns(loop, shapes, stores)) is not None]
+    chosen = [found for loop in flow.loops.all if (found := find_columns(loop, shapes, thorough)) is not None]
     for columns in chosen:
         _Unrolling(body, columns).write()
     if chosen:
