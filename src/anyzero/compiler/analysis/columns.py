@@ -71,7 +71,7 @@ def find_columns(loop: Loop, shapes: Shapes, thorough: bool) -> Columns | None:
     condition = found.header.condition
     if not accesses or condition is None or condition.name != "icmp" or not shapes[condition].uniform:
         return None
-    counted = _counted(found, condition)
+    counted = _counted(found, condition, thorough)
     factor = min((ROW if _element(op) >= WORD else SHORT_ROW) // bytes_of(op) for op in accesses)
     if counted is None or factor < 2 or factor * len(found.ops) > MOST:
         return None
@@ -100,7 +100,7 @@ def _along(op: Op, loop: Loop, thorough: bool) -> bool:
     return step is not None and step.of is None and step.factor == size
 
 
-def _counted(found: Plain, condition: Op) -> tuple[Op, Op, str, int, bool] | None:
+def _counted(found: Plain, condition: Op, thorough: bool) -> tuple[Op, Op, str, int, bool] | None:
     """Counter, bound, order, by and before of `Columns`."""
     order = str(condition.info)
     if found.header.successors[0] is found.exit:
@@ -116,6 +116,6 @@ def _counted(found: Plain, condition: Op) -> tuple[Op, Op, str, int, bool] | Non
         if sum_ is not None and (left is phi or (left is sum_ and found.header is found.latch)):
             by = signed(sum_.args[1].info, width(phi.type))
             # A counter that is compared for equality may wrap around; so does the difference from its bound.
-            ends = order == "ne" or order in (_UP if by > 0 else _DOWN)
+            ends = (thorough or abs(by) == 1) if order == "ne" else order in (_UP if by > 0 else _DOWN)
             return (phi, right, order, by, left is phi) if ends and abs(by) < 1 << 16 else None
     return None

@@ -39,7 +39,7 @@ def aligned(access: Access, size: int) -> int:
     return min(access.alignment, size) if access.alignment else size
 
 
-def _together(size: int, count: int) -> int:
+def together(size: int, count: int) -> int:
     """The number of contiguous components that fit into one integer."""
     many = 1
     while count % (many * 2) == 0 and size * many * 2 <= LARGEST:
@@ -55,9 +55,9 @@ def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Va
         count_access(e, CounterKind.GATHER)
         safe = e.b.select(mask, pointers, e.b.spread(e.frame.grid, e.lanes))
         whole, many = words(element, access.count)
-        found = transposition.rows(e, safe, whole, many, aligned(access, size))
+        found = transposition.rows(e, lambda lane: e.b.lane(safe, lane), whole, many, aligned(access, size))
         return [typed(e, each, element) for each in parts_of(e, found, element)]
-    many = _together(size, access.count)
+    many = together(size, access.count)
     if many == 1:
         return [
             gather_one(e, e.moved(pointers, place * size), element, aligned(access, size))
@@ -66,7 +66,7 @@ def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Va
     found = []
     for first in range(0, access.count, many):
         joined = gather_one(e, e.moved(pointers, first * size), f"i{8 * size * many}", aligned(access, size * many))
-        found += [_piece(e, joined, element, place) for place in range(many)]
+        found += [piece(e, joined, element, place) for place in range(many)]
     return found
 
 
@@ -79,7 +79,7 @@ def words(element: str, count: int) -> tuple[str, int]:
 def parts_of(e: Emitter, words: list[Value], element: str) -> list[Value]:
     """Components of words that were loaded."""
     many = max(WORD // SIZES[element], 1)
-    return words if many == 1 else [_piece(e, word, element, place) for word in words for place in range(many)]
+    return words if many == 1 else [piece(e, word, element, place) for word in words for place in range(many)]
 
 
 def words_of(e: Emitter, values: list[Value]) -> list[Value]:
@@ -88,10 +88,10 @@ def words_of(e: Emitter, values: list[Value]) -> list[Value]:
     many = max(WORD // size, 1)
     if many == 1:
         return [untyped(e, value) for value in values]
-    return [_joined(e, values[first : first + many], size) for first in range(0, len(values), many)]
+    return [joined_parts(e, values[first : first + many], size) for first in range(0, len(values), many)]
 
 
-def _piece(e: Emitter, joined: Value, element: str, place: int) -> Value:
+def piece(e: Emitter, joined: Value, element: str, place: int) -> Value:
     bits = 8 * SIZES[element]
     narrow = e.b.cast("trunc", joined.lshr(place * bits) if place else joined, f"i{bits}")
     return e.b.bitcast(narrow, element)
@@ -147,8 +147,7 @@ def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
 
 def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
     size = SIZES[values[0].type.element]
-    rows = transposition.rows_fit(e, access, size) and not access.count & (access.count - 1)
-    if not rows or e.choices.options.one_version:
+    if not transposition.fits(e, access, size) or e.choices.options.one_version:
         _scatter(e, pointers, values, access)
         return
     known, all_here, some, join = whole_or_part(e)
@@ -166,14 +165,14 @@ def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) ->
 
 def _scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
     size = SIZES[values[0].type.element]
-    many = _together(size, len(values))
+    many = together(size, len(values))
     for first in range(0, len(values), many):
         group = values[first : first + many]
-        joined = untyped(e, group[0]) if many == 1 else _joined(e, group, size)
+        joined = untyped(e, group[0]) if many == 1 else joined_parts(e, group, size)
         _scatter_one(e, e.moved(pointers, first * size), joined, aligned(access, size * many))
 
 
-def _joined(e: Emitter, values: list[Value], size: int) -> Value:
+def joined_parts(e: Emitter, values: list[Value], size: int) -> Value:
     """Packs contiguous components into one integer, the first lowest."""
     b = e.b
     joined: Value | None = None

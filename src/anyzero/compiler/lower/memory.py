@@ -13,8 +13,11 @@ from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import (
     aligned,
     gather,
+    joined_parts,
     parts_of,
+    piece,
     scatter,
+    together,
     typed,
     untyped,
     whole_type,
@@ -228,21 +231,21 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     count_access(e, CounterKind.GATHER)
-    wide = Type(whole_type(element), lanes)
     near: list[Value] = []
-    if transposition.fits(e, access, size):
+    if transposition.rows_fit(e, access, size):
         whole, many = words(element, access.count)
-        found = transposition.load(
-            e, lambda lane: e.moved(base, lane * stride), Type(whole, lanes), many, aligned(access, size)
-        )
+        found = transposition.rows(e, lambda lane: e.moved(base, lane * stride), whole, many, aligned(access, size))
         near = parts_of(e, found, element)
-    for place in range(len(near), access.count):
+    # Components beside each other are loaded together, and taken apart in registers.
+    many = together(size, access.count)
+    wide = Type(f"i{8 * size * many}" if many > 1 else whole_type(element), lanes)
+    for first in range(len(near), access.count, many):
         picked = b.poison(wide)
         for lane in range(lanes):
-            address = e.moved(base, lane * stride + place * size)
-            one = b.load(Type(wide.element), address, align=aligned(access, size))
+            address = e.moved(base, lane * stride + first * size)
+            one = b.load(Type(wide.element), address, align=aligned(access, size * many))
             picked = b.with_lane(picked, lane, one)
-        near.append(picked)
+        near += [picked] if many == 1 else [piece(e, picked, element, place) for place in range(many)]
     b.jump(join)
     e.start(some)
     e.remember(known)
@@ -265,10 +268,12 @@ def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, s
         wide = words_of(e, values)
         transposition.store(e, lambda lane: e.moved(base, lane * stride), wide, aligned(access, size))
     else:
-        for place, value in enumerate(untyped(e, each) for each in values):
+        many = together(size, len(values))
+        for first in range(0, len(values), many):
+            value = untyped(e, values[first]) if many == 1 else joined_parts(e, values[first : first + many], size)
             for lane in range(e.lanes):
-                address = e.moved(base, lane * stride + place * size)
-                b.store(b.lane(value, lane), address, align=aligned(access, size))
+                address = e.moved(base, lane * stride + first * size)
+                b.store(b.lane(value, lane), address, align=aligned(access, size * many))
     b.jump(join)
     e.start(some)
     e.remember(known)

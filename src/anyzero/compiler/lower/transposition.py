@@ -8,15 +8,14 @@ from anyzero.compiler.ir import SIZES, Access
 from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 
-FEWEST = 8
-"""The fewest components; fewer are loaded one by one."""
-
-
 ROW = 16
 """Bytes of a lane's load: a register, or a part that is combined with others to one."""
 
 WORD = 4
 """The fewest bytes that are transposed: shorter elements are parts of words."""
+
+At = Callable[[int], Value]
+"""The address of a lane's first component."""
 
 
 def rows_fit(e: Emitter, access: Access, size: int) -> bool:
@@ -26,8 +25,8 @@ def rows_fit(e: Emitter, access: Access, size: int) -> bool:
     return whole and not access.volatile and not lanes & (lanes - 1) and lanes >= 4
 
 
-def rows(e: Emitter, pointers: Value, element: str, count: int, alignment: int) -> list[Value]:
-    """The components of vectors at varying addresses."""
+def rows(e: Emitter, at: At, element: str, count: int, alignment: int) -> list[Value]:
+    """The components of vectors, loaded sixteen bytes at a time."""
     b, size = e.b, SIZES[element]
     edge = ROW // size
     piece = Type(element, edge)
@@ -40,7 +39,7 @@ def rows(e: Emitter, pointers: Value, element: str, count: int, alignment: int) 
             for row in range(edge):
                 parts = []
                 for lane in range(first + row, first + edge * beside, edge):
-                    address = e.moved(b.lane(pointers, lane), chunk * size)
+                    address = e.moved(at(lane), chunk * size)
                     parts.append(b.load(piece, address, align=alignment))
                 wide.append(_joined(e, parts))
             blocks.append(_transposed(e, wide))
@@ -49,15 +48,8 @@ def rows(e: Emitter, pointers: Value, element: str, count: int, alignment: int) 
 
 
 def fits(e: Emitter, access: Access, size: int) -> bool:
-    """May strided lanes load or store their components as rows?"""
-    if size < WORD and rows_fit(e, access, size):
-        return not access.count & (access.count - 1)
-    count, lanes = access.count, e.lanes
-    return not access.volatile and count >= FEWEST and not count & (count - 1) and not lanes & (lanes - 1)
-
-
-At = Callable[[int], Value]
-"""The address of a lane's first component."""
+    """May lanes load or store their components as rows, whose number is a power of two?"""
+    return rows_fit(e, access, size) and not access.count & (access.count - 1)
 
 
 def load(e: Emitter, at: At, wide: Type, count: int, alignment: int) -> list[Value]:
