@@ -77,6 +77,13 @@ class Options:
         """Is there one version of the kernel: to be ready soon, or because checks are to see each access once?"""
         return (self.quick and not self.all_versions) or self.notes
 
+    @property
+    def thorough_columns(self) -> bool:
+        """Are stores and short elements joined across the iterations of a loop, and not only loads of words? Not where
+        checks are to see each access once, and not in the first stage: loops become longer.
+        """
+        return not (self.one_version or self.check_memory or self.count_lanes)
+
 
 Turns = Literal["unknown", "arguments", "constant"]
 

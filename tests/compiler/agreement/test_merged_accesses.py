@@ -104,7 +104,34 @@ def short_indices(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None
     out[i] = a + 2 * b + 3 * c - d + 5 * tile[wrapped]
 
 
-KERNELS = (pairs, grey, gaps, in_place, again, beside, rows, short_indices)
+@az.kernel
+def structures(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None:
+    """Eight members, read from the last to the first, and a store between those of the others."""
+    i = az.i32(az.global_id(0))
+    if i < n // 2:
+        h, g, f, e = given[8 * i + 7], given[8 * i + 6], given[8 * i + 5], given[8 * i + 4]
+        d, c, b, a = given[8 * i + 3], given[8 * i + 2], given[8 * i + 1], given[8 * i]
+        out[8 * i + 1] = a - h
+        out[8 * i + 3] = b - g
+        out[8 * i] = c * e
+        out[8 * i + 2] = d + f
+        out[8 * i + 5] = out[8 * i + 1] + 3
+
+
+@az.kernel
+def in_any_order(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None:
+    """Four members of a structure whose place is computed, for two in three work-items."""
+    i = az.i32(az.global_id(0))
+    if i < n and i % 3 != 1:
+        k = 4 * ((i * 7) % n)
+        a = given[i]
+        out[k + 2] = a * 3
+        out[k] = a
+        out[k + 1] = a * 2
+        out[k + 3] = a * 4
+
+
+KERNELS = (pairs, grey, gaps, in_place, again, beside, rows, short_indices, structures, in_any_order)
 WAYS = [Options(level=1), *(Options(level=1, cpu="haswell", lanes=lanes) for lanes in (None, 8, 32))]
 WAYS += [Options(level=1, cpu="x86-64-v2")]
 
@@ -155,6 +182,8 @@ def _accesses(kernel: Any, name: str, options: Options | None = None) -> list[in
         (again, [1, 1], [1, 1, 1]),
         (beside, [1, 1, 1, 1, 1], [1]),
         (rows, [1, 4], [1]),
+        (structures, [4, 4, 1], [1, 4]),
+        (in_any_order, [1], [4]),
     ],
     ids=lambda each: each.__name__ if hasattr(each, "spirv") else "",
 )

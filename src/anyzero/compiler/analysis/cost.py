@@ -18,6 +18,8 @@ PICKED = 1.2
 """A scalarised load or store of one lane; address and value are moved between vector and scalar registers."""
 SCATTERED = 2.0
 """The same for stores: a scatter takes longer than as many single stores."""
+JOINED = 0.5
+"""Factor on both for each four bytes where several iterations are one access, and a transposition in registers."""
 SCALAR = 0.7
 """One scalar operation: processors have more units for them than for vectors."""
 LOCKED = 20.0
@@ -36,8 +38,10 @@ ADDRESSING = 0.25
 """Operations that addressing modes absorb."""
 
 
-def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) -> tuple[float, float]:
-    """The cost of `lanes` work-items as a vector, and one by one. `register` is a vector register's size in bytes."""
+def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, joined: set[Op]) -> tuple[float, float]:
+    """The cost of `lanes` work-items as a vector, and one by one. `register` is a vector register's size in bytes. Of
+    the accesses in `joined`, several iterations will be one.
+    """
     together = alone = 0.0
     used = {arg for op in body.ops for arg in op.args}
     longer = {loop: _apart(loop, shapes) for loop in flow.loops.all}
@@ -49,6 +53,9 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int) 
         for op in block.ops:
             if op.name == "atomic":
                 together += times * _atomic_lanes(op, shapes, lanes, op in used)
+            elif op in joined:
+                size = SIZES[op.type or op.args[1].type]
+                together += times * _lane_by_lane(op, lanes) * JOINED * size / 4
             elif block in masked and op.name in ("load", "store") and not shapes[op.args[0]].uniform:
                 together += times * apart * _lane_by_lane(op, lanes)
             else:

@@ -1,6 +1,7 @@
 """Loops without branches: one block, or a header with the exit test and a body of one block.
 
-They write no memory and wait for no other work-item, so their iterations may be reordered or repeated.
+They write no memory, unless asked for, and wait for no other work-item, so their iterations may be reordered or
+repeated.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Plain:
         return self.header.ops if self.header is self.latch else [*self.header.ops, *self.latch.ops]
 
 
-def plain(loop: Loop) -> Plain | None:
-    """The loop as a plain one, or None."""
+def plain(loop: Loop, stores: bool = False) -> Plain | None:
+    """The loop as a plain one, or None. With `stores`, it may have stores, and then no collective operations."""
     header = loop.header
     if len(loop.latches) != 1 or len(header.predecessors) != 2 or loop.blocks != {header, loop.latches[0]}:
         return None
@@ -63,7 +64,12 @@ def plain(loop: Loop) -> Plain | None:
     if latch is not header and (latch.successors != [header] or latch.phis):
         return None
     found = Plain(loop, outside, leaving[0])
-    return found if all(_silent(op) for op in found.ops) else None
+    written = stores and any(op.name == "store" for op in found.ops)
+    return found if all(_stays(op) if written else _silent(op) for op in found.ops) else None
+
+
+def _stays(op: Op) -> bool:
+    return not op.info.volatile if op.name == "store" else op.name != "group" and _silent(op)
 
 
 def _silent(op: Op) -> bool:

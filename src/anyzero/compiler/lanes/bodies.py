@@ -155,12 +155,13 @@ def has_vector_loops(unit: NumberingUnit) -> bool:
 def has_columns(unit: NumberingUnit) -> bool:
     """Requires that narrow indices do not wrap around inside of a buffer from one iteration to the next."""
     small = not unit.options.greater_than_4gb
-    return has_vector_loops(unit) and small and any(map(may_have_columns, unit.flow.loops.all))
+    loops, thorough = unit.flow.loops.all, unit.options.thorough_columns
+    return has_vector_loops(unit) and small and any(may_have_columns(loop, thorough) for loop in loops)
 
 
 def run_unroll_columns(unit: NumberingUnit) -> None:
     shapes = analyse(unit.body, unit.flow, unit.choices.lanes, flat=unit.choices.flat)
-    if unroll_columns(unit.body, unit.flow, shapes):
+    if unroll_columns(unit.body, unit.flow, shapes, unit.options.thorough_columns):
         unit.flow = loop_simplify(unit.body)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anyzero.compiler.analysis.clusters import closed
-from anyzero.compiler.analysis.columns import find_columns
+from anyzero.compiler.analysis.columns import find_columns, may_have_columns
 from anyzero.compiler.analysis.cost import chains, estimate, leaves_out_first, mostly_wide, strides_far
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
@@ -13,7 +13,7 @@ from anyzero.compiler.analysis.streaming_stores import memory_bound
 from anyzero.compiler.analysis.uniformity import Flow, Shapes, analyse
 from anyzero.compiler.analysis.uses import Uses
 from anyzero.compiler.compiled import Options
-from anyzero.compiler.ir import Body
+from anyzero.compiler.ir import Body, Op
 from anyzero.compiler.lanes.units import KernelUnit
 from anyzero.compiler.lower.debug_info import collector
 from anyzero.compiler.lower.emitter import STRAIGHT, Choices
@@ -31,6 +31,11 @@ NEIGHBOURS = 8
 
 FEW = 16
 """Vector registers of processors before AVX-512."""
+
+ADDRESSES = 16
+"""The most lanes of kernels that write along rows: each lane has an address of its own in a general register, and eight
+iterations of a load and a store fill the vector registers.
+"""
 
 SMALL = 16
 """Up to so many operations, a kernel without loops has all its versions in the first stage."""
@@ -115,7 +120,8 @@ def choose_lanes(
         # Kernels of other modules may call them.
         return target.sub_group, "functions that are called by address all have the lanes of a register"
     shapes = analyse(body, flow, target.lanes)
-    together, alone = estimate(body, flow, shapes, target.lanes, target.register)
+    joined = _joined(flow, shapes, options)
+    together, alone = estimate(body, flow, shapes, target.lanes, target.register, joined)
     costs = f"{target.lanes} work-items cost {together:.0f} as a vector, {alone:.0f} one by one"
     if together >= alone:
         return 1, f"a vector would not pay: {costs}"
@@ -126,6 +132,8 @@ def choose_lanes(
     if registers * target.lanes > MOST_APART and strides_far(body, shapes):
         # Scalar loads of so many lanes are unrolled, and faster than gathers.
         registers = MOST_APART // target.lanes
+    if joined and registers * target.lanes > ADDRESSES:
+        registers = max(1, ADDRESSES // target.lanes)
     if registers > 1 and target.registers <= FEW and _shared_columns(body, flow, shapes):
         registers = 1
     lanes, rows = target.lanes * registers, "blocks are chosen at run time" if flat else "groups stay apart"
@@ -142,12 +150,23 @@ def choose_lanes(
     return lanes, f"{several} of floats{halves}; {rows}; {costs}"
 
 
+def _joined(flow: Flow, shapes: Shapes, options: Options) -> set[Op]:
+    """Accesses of which several iterations will be one: those of the final code, in loops that write along rows."""
+    if not options.thorough_columns or options.greater_than_4gb:
+        return set()
+    found = (
+        find_columns(loop, shapes, thorough=True) for loop in flow.loops.all if may_have_columns(loop, thorough=True)
+    )
+    writes = (each for each in found if each is not None and any(op.name == "store" for op in each.accesses))
+    return {op for each in writes for op in each.accesses}
+
+
 def _shared_columns(body: Body, flow: Flow, shapes: Shapes) -> bool:
     """Do lanes read along rows of a matrix that rows of work-items share? Several iterations of a load take a register
     each for every register of lanes, beside the sums of several rows.
     """
     planar = any(op.name == "builtin" and op.info == ("global_id", 1) for op in body.ops)
-    return planar and any(find_columns(loop, shapes) is not None for loop in flow.loops.all)
+    return planar and any(find_columns(loop, shapes, thorough=False) is not None for loop in flow.loops.all)
 
 
 def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:

@@ -292,11 +292,15 @@ PASSES: Final = (
         "unroll-columns",
         bodies.run_unroll_columns,
         NUMBERING,
-        "a loop in which each lane reads along a row of a matrix is unrolled, so that several iterations of a lane are "
-        "one load",
-        "before fission, which would separate the loads",
-        ("transform/unroll_columns.py", "analysis/columns.py"),
-        Condition("lanes along rows, buffers of at most 4 GiB, loops that may have such loads", bodies.has_columns),
+        "a loop in which each lane reads or writes along a row of a matrix is unrolled, so that several iterations of "
+        "a lane are one access; conditions at run time keep loads from passing stores of the same memory",
+        "before fission, which would separate the accesses",
+        ("transform/unroll_columns.py", "analysis/columns.py", "analysis/row_order.py"),
+        Condition(
+            "lanes along rows, buffers of at most 4 GiB, loops that may have such accesses; loops with stores not in "
+            "the first stage, and not with checks",
+            bodies.has_columns,
+        ),
     ),
     Pass(
         "pack-components",

@@ -10,6 +10,8 @@ from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower import transposition
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.lane_counts import count_access
+from anyzero.compiler.lower.scalarize import whole_or_part
+from anyzero.compiler.lower.transposition import WORD
 from anyzero.layouts.container import CounterKind
 
 MOST_WRITTEN_OUT = 32
@@ -37,7 +39,7 @@ def aligned(access: Access, size: int) -> int:
     return min(access.alignment, size) if access.alignment else size
 
 
-def _together(size: int, count: int) -> int:
+def together(size: int, count: int) -> int:
     """The number of contiguous components that fit into one integer."""
     many = 1
     while count % (many * 2) == 0 and size * many * 2 <= LARGEST:
@@ -52,9 +54,10 @@ def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Va
         assert mask is not None
         count_access(e, CounterKind.GATHER)
         safe = e.b.select(mask, pointers, e.b.spread(e.frame.grid, e.lanes))
-        alignment = aligned(access, size)
-        return [typed(e, each, element) for each in transposition.rows(e, safe, whole_type(element), access, alignment)]
-    many = _together(size, access.count)
+        whole, many = words(element, access.count)
+        found = transposition.rows(e, lambda lane: e.b.lane(safe, lane), whole, many, aligned(access, size))
+        return [typed(e, each, element) for each in parts_of(e, found, element)]
+    many = together(size, access.count)
     if many == 1:
         return [
             gather_one(e, e.moved(pointers, place * size), element, aligned(access, size))
@@ -63,11 +66,32 @@ def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Va
     found = []
     for first in range(0, access.count, many):
         joined = gather_one(e, e.moved(pointers, first * size), f"i{8 * size * many}", aligned(access, size * many))
-        found += [_piece(e, joined, element, place) for place in range(many)]
+        found += [piece(e, joined, element, place) for place in range(many)]
     return found
 
 
-def _piece(e: Emitter, joined: Value, element: str, place: int) -> Value:
+def words(element: str, count: int) -> tuple[str, int]:
+    """The type and number of the elements that are transposed: those of less than a word are joined to words."""
+    size = SIZES[element]
+    return (whole_type(element), count) if size >= WORD else (f"i{8 * WORD}", count * size // WORD)
+
+
+def parts_of(e: Emitter, words: list[Value], element: str) -> list[Value]:
+    """Components of words that were loaded."""
+    many = max(WORD // SIZES[element], 1)
+    return words if many == 1 else [piece(e, word, element, place) for word in words for place in range(many)]
+
+
+def words_of(e: Emitter, values: list[Value]) -> list[Value]:
+    """Words of components that are to be stored."""
+    size = SIZES[values[0].type.element]
+    many = max(WORD // size, 1)
+    if many == 1:
+        return [untyped(e, value) for value in values]
+    return [joined_parts(e, values[first : first + many], size) for first in range(0, len(values), many)]
+
+
+def piece(e: Emitter, joined: Value, element: str, place: int) -> Value:
     bits = 8 * SIZES[element]
     narrow = e.b.cast("trunc", joined.lshr(place * bits) if place else joined, f"i{bits}")
     return e.b.bitcast(narrow, element)
@@ -123,14 +147,32 @@ def _picked(e: Emitter, pointers: Value, whole: Type, alignment: int) -> Value:
 
 def scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
     size = SIZES[values[0].type.element]
-    many = _together(size, len(values))
+    if not transposition.fits(e, access, size) or e.choices.options.one_version:
+        _scatter(e, pointers, values, access)
+        return
+    known, all_here, some, join = whole_or_part(e)
+    e.start(all_here)
+    count_access(e, CounterKind.SCATTER)
+    transposition.store(e, lambda lane: e.b.lane(pointers, lane), words_of(e, values), aligned(access, size))
+    e.b.jump(join)
+    e.start(some)
+    e.remember(known)
+    _scatter(e, pointers, values, access)
+    e.b.jump(join)
+    e.start(join)
+    e.forget_since(known)
+
+
+def _scatter(e: Emitter, pointers: Value, values: list[Value], access: Access) -> None:
+    size = SIZES[values[0].type.element]
+    many = together(size, len(values))
     for first in range(0, len(values), many):
         group = values[first : first + many]
-        joined = untyped(e, group[0]) if many == 1 else _joined(e, group, size)
+        joined = untyped(e, group[0]) if many == 1 else joined_parts(e, group, size)
         _scatter_one(e, e.moved(pointers, first * size), joined, aligned(access, size * many))
 
 
-def _joined(e: Emitter, values: list[Value], size: int) -> Value:
+def joined_parts(e: Emitter, values: list[Value], size: int) -> Value:
     """Packs contiguous components into one integer, the first lowest."""
     b = e.b
     joined: Value | None = None

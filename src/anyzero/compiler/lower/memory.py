@@ -10,7 +10,20 @@ from anyzero.compiler.ir import SIZES, Access, Op
 from anyzero.compiler.llvm import I1, I64, PTR, Type, Value
 from anyzero.compiler.lower import bounds, constants, speculative_access, streaming, transposition, windows
 from anyzero.compiler.lower.emitter import Emitter
-from anyzero.compiler.lower.gathers import aligned, gather, scatter, typed, untyped, whole_type
+from anyzero.compiler.lower.gathers import (
+    aligned,
+    gather,
+    joined_parts,
+    parts_of,
+    piece,
+    scatter,
+    together,
+    typed,
+    untyped,
+    whole_type,
+    words,
+    words_of,
+)
 from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.lane_counts import count_access
 from anyzero.compiler.lower.masked import masked_load, masked_store
@@ -218,19 +231,21 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     count_access(e, CounterKind.GATHER)
-    wide = Type(whole_type(element), lanes)
-    near = (
-        transposition.load(e, lambda lane: e.moved(base, lane * stride), wide, access.count, aligned(access, size))
-        if transposition.fits(e, access)
-        else []
-    )
-    for place in range(len(near), access.count):
-        found = b.poison(wide)
+    near: list[Value] = []
+    if transposition.rows_fit(e, access, size):
+        whole, many = words(element, access.count)
+        found = transposition.rows(e, lambda lane: e.moved(base, lane * stride), whole, many, aligned(access, size))
+        near = parts_of(e, found, element)
+    # Components beside each other are loaded together, and taken apart in registers.
+    many = together(size, access.count)
+    wide = Type(f"i{8 * size * many}" if many > 1 else whole_type(element), lanes)
+    for first in range(len(near), access.count, many):
+        picked = b.poison(wide)
         for lane in range(lanes):
-            address = e.moved(base, lane * stride + place * size)
-            one = b.load(Type(wide.element), address, align=aligned(access, size))
-            found = b.with_lane(found, lane, one)
-        near.append(found)
+            address = e.moved(base, lane * stride + first * size)
+            one = b.load(Type(wide.element), address, align=aligned(access, size * many))
+            picked = b.with_lane(picked, lane, one)
+        near += [picked] if many == 1 else [piece(e, picked, element, place) for place in range(many)]
     b.jump(join)
     e.start(some)
     e.remember(known)
@@ -245,18 +260,20 @@ def _load_apart(e: Emitter, pointer: Op, element: str, access: Access, stride: i
 def _store_apart(e: Emitter, pointer: Op, values: list[Value], access: Access, stride: int) -> None:
     b = e.b
     base = e.base(pointer)
-    whole = [untyped(e, value) for value in values]
     size = SIZES[values[0].type.element]
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     count_access(e, CounterKind.SCATTER)
-    if transposition.fits(e, access):
-        transposition.store(e, lambda lane: e.moved(base, lane * stride), whole, aligned(access, size))
-        whole = []
-    for place, value in enumerate(whole):
-        for lane in range(e.lanes):
-            address = e.moved(base, lane * stride + place * size)
-            b.store(b.lane(value, lane), address, align=aligned(access, size))
+    if transposition.fits(e, access, size):
+        wide = words_of(e, values)
+        transposition.store(e, lambda lane: e.moved(base, lane * stride), wide, aligned(access, size))
+    else:
+        many = together(size, len(values))
+        for first in range(0, len(values), many):
+            value = untyped(e, values[first]) if many == 1 else joined_parts(e, values[first : first + many], size)
+            for lane in range(e.lanes):
+                address = e.moved(base, lane * stride + first * size)
+                b.store(b.lane(value, lane), address, align=aligned(access, size * many))
     b.jump(join)
     e.start(some)
     e.remember(known)

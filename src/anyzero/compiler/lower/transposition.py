@@ -8,36 +8,38 @@ from anyzero.compiler.ir import SIZES, Access
 from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.emitter import Emitter
 
-FEWEST = 8
-"""The fewest components; fewer are loaded one by one."""
-
-
 ROW = 16
 """Bytes of a lane's load: a register, or a part that is combined with others to one."""
+
+WORD = 4
+"""The fewest bytes that are transposed: shorter elements are parts of words."""
+
+At = Callable[[int], Value]
+"""The address of a lane's first component."""
 
 
 def rows_fit(e: Emitter, access: Access, size: int) -> bool:
     """May each lane load its components as rows of sixteen bytes?"""
     lanes = e.lanes
-    whole = size >= 4 and access.count * size % ROW == 0
+    whole = access.count * size % ROW == 0
     return whole and not access.volatile and not lanes & (lanes - 1) and lanes >= 4
 
 
-def rows(e: Emitter, pointers: Value, element: str, access: Access, alignment: int) -> list[Value]:
-    """The components of vectors at varying addresses."""
+def rows(e: Emitter, at: At, element: str, count: int, alignment: int) -> list[Value]:
+    """The components of vectors, loaded sixteen bytes at a time."""
     b, size = e.b, SIZES[element]
     edge = ROW // size
     piece = Type(element, edge)
     beside = min(e.choices.target.register // ROW, e.lanes // edge)
     found: list[Value] = []
-    for chunk in range(0, access.count, edge):
+    for chunk in range(0, count, edge):
         blocks = []
         for first in range(0, e.lanes, edge * beside):
             wide = []
             for row in range(edge):
                 parts = []
                 for lane in range(first + row, first + edge * beside, edge):
-                    address = e.moved(b.lane(pointers, lane), chunk * size)
+                    address = e.moved(at(lane), chunk * size)
                     parts.append(b.load(piece, address, align=alignment))
                 wide.append(_joined(e, parts))
             blocks.append(_transposed(e, wide))
@@ -45,13 +47,9 @@ def rows(e: Emitter, pointers: Value, element: str, access: Access, alignment: i
     return found
 
 
-def fits(e: Emitter, access: Access) -> bool:
-    count, lanes = access.count, e.lanes
-    return not access.volatile and count >= FEWEST and not count & (count - 1) and not lanes & (lanes - 1)
-
-
-At = Callable[[int], Value]
-"""The address of a lane's first component."""
+def fits(e: Emitter, access: Access, size: int) -> bool:
+    """May lanes load or store their components as rows, whose number is a power of two?"""
+    return rows_fit(e, access, size) and not access.count & (access.count - 1)
 
 
 def load(e: Emitter, at: At, wide: Type, count: int, alignment: int) -> list[Value]:
@@ -73,17 +71,20 @@ def load(e: Emitter, at: At, wide: Type, count: int, alignment: int) -> list[Val
 
 
 def store(e: Emitter, at: At, values: list[Value], alignment: int) -> None:
-    b, wide = e.b, values[0].type
-    size, edge = SIZES[wide.element], min(wide.lanes, len(values))
-    for chunk in range(0, len(values), edge):
-        for first in range(0, wide.lanes, edge):
-            lanes = list(range(first, first + edge))
+    b, wide, count = e.b, values[0].type, len(values)
+    size, register = SIZES[wide.element], e.choices.target.register
+    edge = min(wide.lanes, count, max(register // size, 1))
+    width = min(max(edge, register // size), wide.lanes)
+    for chunk in range(0, count, edge):
+        for first in range(0, wide.lanes, width):
+            lanes = range(first, first + width)
             columns = [
-                each if edge == wide.lanes else b.shuffle(each, None, lanes) for each in values[chunk : chunk + edge]
+                each if width == wide.lanes else b.shuffle(each, None, lanes) for each in values[chunk : chunk + edge]
             ]
-            for lane, row in zip(lanes, _transposed(e, columns), strict=True):
-                address = e.moved(at(lane), chunk * size)
-                b.store(row, address, align=alignment)
+            for row, found in enumerate(_transposed(e, columns)):
+                for square in range(0, width, edge):
+                    piece = found if width == edge else b.shuffle(found, None, range(square, square + edge))
+                    b.store(piece, e.moved(at(first + square + row), chunk * size), align=alignment)
 
 
 def _transposed(e: Emitter, rows: list[Value]) -> list[Value]:

@@ -1,7 +1,7 @@
 """Merges accesses of neighbouring elements into one: `a[2 * i]` and `a[2 * i + 1]` become a load of two components.
 
-Its lanes are contiguous, where each of the two would skip every other element. Members of a structure at varying
-addresses become loads of sixteen bytes. A load joins the first one of its group, stores the last one; what lies in
+Its lanes are contiguous, where each of the two would skip every other element. Members of a structure whose lanes lie
+far apart become accesses of sixteen bytes. A load joins the first one of its group, stores the last one; what lies in
 between must not touch their memory.
 """
 
@@ -21,7 +21,7 @@ MOST_APART = 4
 WIDEST = 128
 """Elements of all lanes."""
 ROW = 16
-"""Bytes that a lane loads at once at a varying address."""
+"""Bytes that a lane accesses at once where lanes lie far apart."""
 _SPACES = ("global", "constant", "local")
 
 
@@ -116,14 +116,17 @@ def _runs(group: _Group, shapes: Shapes, lanes: int) -> list[list[tuple[int, Op]
     """
     size = SIZES[group.type]
     constants = sorted(group.members)
-    pointer = next(iter(group.order)).args[0]
-    stride = shapes[pointer].stride
-    if stride is None:
-        pieces = _pieces(constants, size) if group.loads and size >= 4 else []
-    elif 0 < stride <= MOST_APART * size and stride % size == 0 and lanes * stride // size <= WIDEST:
+    first = next(iter(group.order))
+    stride = shapes[first.args[0]].stride
+    if stride is not None and 0 < stride <= MOST_APART * size and stride % size == 0:
+        if lanes * stride // size > WIDEST:
+            return []
         pieces = _windows(constants, size, stride, group.loads)
-    else:
+    elif size < 4 or (first.info.space == "local" and not (stride is None and group.loads)):
+        # Local arrays may stay in registers, which accesses of several components would prevent.
         return []
+    else:
+        pieces = _pieces(constants, size)
     return [[(constant, op) for constant in piece for op in group.members[constant]] for piece in pieces]
 
 
