@@ -50,7 +50,7 @@ Written by transformations that come after the translation:
     read  Slot       write(value)  Slot: a place that holds one value for each lane of a vector
     pack(float, float) float2: two values of each lane in one vector; unpack(float2) index: one of them
     entry_mask       i1
-    any(mask)        i1, one for the whole vector
+    any(mask)        i1, one for the whole vector; with "active", of a condition: inactive lanes do not count
     mask_and(mask, condition) mask_andn(mask, condition) mask_or(mask, mask)
     prefetch(pointer) bytes of each lane that are read some time later
     resident(pointer, [elements, [stride]]) Reach: the kernel ends where that memory is not resident

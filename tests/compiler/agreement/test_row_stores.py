@@ -64,6 +64,31 @@ def turned(a: az.ptr[az.i32], b: az.ptr[az.i32], n: az.i32, p: az.i32, s: az.i32
 
 
 @az.kernel
+def placed(a: az.ptr[az.i32], b: az.ptr[az.i32], n: az.i32, p: az.i32, s: az.i32) -> None:
+    """Memory tells where rows are, which is not read for the others."""
+    i = az.i32(az.global_id(0))
+    if i % 3 != 1:
+        row = p * (b[i] & 1) + 2 * p * i
+        for j in range(n):
+            a[row + j] = b[i * p + j] + s
+
+
+@az.kernel
+def waiting(a: az.ptr[az.i32], b: az.ptr[az.i32], n: az.i32, p: az.i32, s: az.i32) -> None:
+    """Work-items of a group read each other's rows behind a barrier."""
+    i = az.i32(az.global_id(0))
+    for j in range(n):
+        a[i * p + j] = b[i * p + j] + s
+    az.barrier()
+    other = i - az.i32(az.local_id(0)) + az.i32(az.local_size(0)) - az.i32(1) - az.i32(az.local_id(0))
+    for j in range(n):
+        b[i * p + j] = a[other * p + j] * 3
+    az.barrier()
+    for j in range(n):
+        a[i * p + j] += b[other * p + j]
+
+
+@az.kernel
 def sums(a: az.ptr[az.i32], b: az.ptr[az.i32], n: az.i32, p: az.i32, s: az.i32) -> None:
     """Prefix sums, whose total is used behind the loop."""
     i = az.i32(az.global_id(0))
@@ -133,6 +158,17 @@ def shifted(a: az.ptr[az.i32], b: az.ptr[az.i32], n: az.i32, p: az.i32, s: az.i3
     i = az.i32(az.global_id(0))
     for j in range(n):
         a[i * p + j + 11] = a[i * p + j + 11 + s] * 3 + j
+
+
+@az.kernel
+def shifted_by_lane(a: az.ptr[az.i32], b: az.ptr[az.i32], n: az.i32, p: az.i32, s: az.i32) -> None:
+    """The distance differs between lanes: few of them read what they have written."""
+    i = az.i32(az.global_id(0))
+    by = s
+    if i % 5 != 2:
+        by = az.i32(11)
+    for j in range(n):
+        a[i * p + j + 11] = a[i * p + j + 11 + by] * 3 + j
 
 
 @az.kernel
@@ -229,27 +265,27 @@ def doubles(a: az.ptr[az.f64], b: az.ptr[az.f64], n: az.i32, p: az.i32, s: az.i3
         a[i * p + j] = a[i * p + j] * 2.0 + b[i * p + j]
 
 
-PLAIN = [scaled, copied, filled, sums, ahead, again]
+PLAIN = [scaled, copied, filled, placed, sums, ahead, again]
 ORDERED = [chained, far_chained, over, between]
 TYPED = [bytes_in_place, shorts, widened, byte_sums, fixed_bytes, doubles]
-SHIFTED = [shifted, shifted_bytes, stored_twice, standing, standing_store, every_second]
+SHIFTED = [shifted, shifted_by_lane, shifted_bytes, stored_twice, standing, standing_store, every_second]
 
 
 def memory(n: int) -> tuple[int, list[Any]]:
     pitch = n + ROOM
     random = np.random.default_rng(n)
-    return pitch, [random.integers(-99, 99, max(ROWS, 80) * max(pitch, 96) + ROOM, np.int32) for _ in range(2)]
+    return pitch, [random.integers(-99, 99, 2 * max(ROWS, 80) * max(pitch, 96), np.int32) for _ in range(2)]
 
 
-def run_both(kernel: Kernel, code: Loaded, n: int, shift: int) -> None:
+def run_both(kernel: Kernel, code: Loaded, n: int, shift: int, group: int = ROWS) -> None:
     module = read(kernel.spirv)  # type: ignore[attr-defined]
     pitch, given = memory(n)
     if kernel in (doubles,):
         given = [each.astype(np.float64) for each in given]
     made, expected = ([each.copy() for each in given] for _ in range(2))
     sizes = np.int32(n), np.int32(pitch), np.int32(shift)
-    code([*made, *sizes], (ROWS,), (ROWS,))
-    reference.run(module, kernel.__name__, [*expected, *sizes], (ROWS,), (ROWS,))
+    code([*made, *sizes], (ROWS,), (group,))
+    reference.run(module, kernel.__name__, [*expected, *sizes], (ROWS,), (group,))
     assert (made[0] == expected[0]).all(), (n, shift)
 
 
@@ -271,6 +307,13 @@ def test_given_a_distance_at_run_time_then_iterations_keep_their_order(kernel: K
     code = loaded(kernel, way)
     for shift in range(-11, 12):
         run_both(kernel, code, 27, shift)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.cpu or 'native'}-{way.lanes}")
+def test_given_barriers_then_rows_of_others_are_complete(way: Options) -> None:
+    code = loaded(waiting, way)
+    for n in LENGTHS:
+        run_both(waiting, code, n, 5, group=25)
 
 
 @az.kernel

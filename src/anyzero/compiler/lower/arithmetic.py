@@ -443,6 +443,10 @@ def mask_or(e: Emitter, op: Op) -> None:
 @handles("any")
 def any_lane(e: Emitter, op: Op) -> None:
     mask = op.args[0]
+    if op.info == "active" and e.mask is not None:
+        # Inactive lanes may have computed poison, which must not reach a branch.
+        e.scalars[op] = e.any(e.both(e.mask, e.vector(mask)))
+        return
     first = e.lanes and e.from_the_first(mask)
     e.scalars[op] = prefix_masks.lane_0(e, mask) if first else e.any(e.vector(mask))
 

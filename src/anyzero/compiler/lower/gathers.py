@@ -49,7 +49,8 @@ def together(size: int, count: int) -> int:
 
 def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Value]:
     size = SIZES[element]
-    if transposition.rows_fit(e, access, size):
+    # Words are taken apart by more code than the first stage is to have.
+    if transposition.rows_fit(e, access, size) and (size >= WORD or not e.choices.options.one_version):
         mask = e.mask
         assert mask is not None
         count_access(e, CounterKind.GATHER)

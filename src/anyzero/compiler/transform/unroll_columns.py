@@ -128,7 +128,7 @@ class _Unrolling:
             by[block] = block.append(Op("or", "i1", [by[block], each])) if block in by else each
         for block, any_meets in by.items():
             assert block is not None
-            some = block.append(Op("any", "i1", [any_meets]))
+            some = block.append(Op("any", "i1", [any_meets], "active"))
             none = block.append(Op("xor", "i1", [some, self.body.const("i1", 1)]))
             assert header.condition is not None
             header.condition = header.append(Op("and", "i1", [header.condition, none]))
