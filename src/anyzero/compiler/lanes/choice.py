@@ -114,7 +114,7 @@ def choose_lanes(
     if uses.calls:
         # Kernels of other modules may call them.
         return target.sub_group, "functions that are called by address all have the lanes of a register"
-    shapes = analyse(body, flow, target.lanes)
+    shapes = analyse(body, flow, target.lanes, flat=uses.flat)
     together, alone = estimate(body, flow, shapes, target.lanes, target.register)
     costs = f"{target.lanes} work-items cost {together:.0f} as a vector, {alone:.0f} one by one"
     if together >= alone:
