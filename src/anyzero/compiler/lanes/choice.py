@@ -6,9 +6,18 @@ from collections.abc import Sequence
 
 from anyzero.compiler.analysis.clusters import closed
 from anyzero.compiler.analysis.columns import find_columns
-from anyzero.compiler.analysis.cost import chains, estimate, leaves_out_first, mostly_wide, strides_far
+from anyzero.compiler.analysis.cost import (
+    chains,
+    estimate,
+    leaves_out_first,
+    mostly_bytes,
+    mostly_short,
+    mostly_wide,
+    strides_far,
+)
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
+from anyzero.compiler.analysis.short_elements import short_elements
 from anyzero.compiler.analysis.streaming_stores import memory_bound
 from anyzero.compiler.analysis.uniformity import Flow, Shapes, analyse
 from anyzero.compiler.analysis.uses import Uses
@@ -31,6 +40,9 @@ NEIGHBOURS = 8
 
 FEW = 16
 """Vector registers of processors before AVX-512."""
+
+SHORTEST = 4
+"""Masks of bytes fill a multiple of 32 bits."""
 
 SMALL = 16
 """Up to so many operations, a kernel without loops has all its versions in the first stage."""
@@ -70,6 +82,7 @@ def record_choices(unit: KernelUnit) -> None:
     """The choices as one record, in the form that the lowering takes."""
     kernel, body, flat = unit.translation.kernel, unit.body, unit.translation.uses.flat
     size = kernel.required_group_size
+    unit.short_elements = flat and short_elements(body, unit.flow, unit.lanes)
     unit.private_bytes = sum(variable.size for variable in body.variables if variable.space == "private")
     unit.choices = Choices(
         unit.lanes,
@@ -154,7 +167,10 @@ def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:
     """The element type of masks between blocks: bits if the processor has mask registers, else as wide as data."""
     if target.wide or lanes < 2:
         return "i1"
-    return "i64" if mostly_wide(body, analyse(body, flow, lanes)) else "i32"
+    shapes = analyse(body, flow, lanes)
+    if lanes % SHORTEST == 0 and mostly_short(body, shapes):
+        return "i8" if mostly_bytes(body, shapes) else "i16"
+    return "i64" if mostly_wide(body, shapes) else "i32"
 
 
 def vector_of(body: Body, size: int, target: cpu.Target, *, free: bool) -> int:
