@@ -12,6 +12,7 @@ namespace {
 // Blocks are narrow, so that the memory their columns read stays in the caches for the rows below, and low, so that the TLB still
 // holds the pages of their rows when the next block reads from them. All widths are multiples of a cache line.
 constexpr uint64_t kWidth = 128, kHeight = 16, kSharedHeight = 128;
+constexpr uint64_t kShortWidth = 512;  // about that many bytes or shorts: as much memory as 128 floats, and less work around it
 constexpr uint64_t kLongest = 4096;  // width of a block in a launch of a single row
 constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
 // Until the time of a work-item is known, one thread measures a small block.
@@ -25,6 +26,12 @@ constexpr double kMostItems = 1e18;  // work-items of a launch whose blocks can 
 // Small launches skip the divisions.
 uint64_t parts(uint64_t whole, uint64_t part) { return whole <= part ? 1 : (whole + part - 1) / part; }
 
+// Columns of blocks have about the same width.
+uint64_t short_width(uint64_t global) {
+  const uint64_t columns = std::max<uint64_t>((global + kShortWidth / 2) / kShortWidth, 1);
+  return parts(parts(global, columns), kWidth) * kWidth;
+}
+
 }  // namespace
 
 uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups) {
@@ -34,6 +41,7 @@ uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups) {
   const bool one_row = global[1] == 1 && global[2] == 1;
   const uint64_t pace = code.pace();
   uint64_t width = one_row ? kLongest : kWidth, height = code.shares_rows() ? kSharedHeight : kHeight;
+  if (code.short_elements() && !one_row) width = short_width(global[0]);
   if (!pace) {
     width = one_row ? kTrialWidth * kTrialHeight : kTrialWidth;
     height = kTrialHeight;

@@ -120,6 +120,7 @@ class Code {
   // True if it does not use its groups, so that the engine may choose them.
   bool flat() const { return facts_.flags & KernelFlag::kFlat; }
   bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
+  bool short_elements() const { return facts_.flags & KernelFlag::kShortElements; }
 
   // Picoseconds of a work-item; 0 until it has run, and always if it may wait.
   uint64_t pace() const { return pace_.value(); }

@@ -188,7 +188,7 @@ THREADS = ExecutionModel(
     (("text", "write", Thread.show),),
 )
 BLANK = CompiledKernel(
-    *("", "", b"", 1, False, False, False, False, False, (), 0, 0, 0, 0, 0, 0, None, 0, 0, 0),
+    *("", "", b"", 1, False, False, False, False, False, False, (), 0, 0, 0, 0, 0, 0, None, 0, 0, 0),
     attributes="",
 )
 

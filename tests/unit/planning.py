@@ -225,6 +225,7 @@ def kernel(**changes: object) -> CompiledKernel:
         "lanes": 8,
         "flat": True,
         "shares_rows": False,
+        "short_elements": False,
         "barriers": False,
         "printf": False,
         "sub_groups": False,

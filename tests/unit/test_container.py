@@ -24,6 +24,7 @@ KERNEL = kernel(
     lanes=16,
     flat=False,
     shares_rows=False,
+    short_elements=False,
     barriers=True,
     printf=True,
     sub_groups=True,

@@ -26,8 +26,9 @@ struct KernelFlag {
     kFitsGroups = 512,  // code for groups of one size, from `improve`, may be faster
     kChecked = 1024,  // it checks its accesses of memory, and finds Bounds behind the Grid
     kNoted = 2048,  // it tells the engine of its accesses or of meetings of work-items, and finds NotedArgument behind the Bounds
+    kShortElements = 4096,  // a work-item accesses bytes or shorts, so that blocks of long rows are best
   };
-  static constexpr uint32_t kAll = 4095;
+  static constexpr uint32_t kAll = 8191;
 };
 
 // The fixed part of a container.

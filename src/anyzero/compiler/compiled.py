@@ -118,6 +118,8 @@ class CompiledKernel:
     """Does it use no barriers, local memory, local ids and group ids, so that the engine may choose the groups?"""
     shares_rows: bool
     """Do many rows of work-items read the same memory, so that blocks of many rows are best?"""
+    short_elements: bool
+    """Does a work-item access bytes or shorts, so that blocks of long rows are best?"""
     barriers: bool
     printf: bool
     sub_groups: bool

@@ -45,6 +45,8 @@ class KernelFlag:
     """It checks its accesses of memory, and finds Bounds behind the Grid."""
     NOTED: Final = 2048
     """It tells the engine of its accesses or of meetings of work-items, and finds NotedArgument behind the Bounds."""
+    SHORT_ELEMENTS: Final = 4096
+    """A work-item accesses bytes or shorts, so that blocks of long rows are best."""
 
 
 _CONTAINER_HEAD: Final = struct.Struct("<8sQQIIIIIIIIII3IIII16s16sIIIIII")

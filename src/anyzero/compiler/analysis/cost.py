@@ -224,6 +224,8 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int, 
         # Divisions and roots of several vectors overlap in straight-line code, whatever is spilled.
         straight = registers < MANY and not flow.loops.all
         half = mostly_wide(body, shapes) and not straight and not searches
+        if mostly_short(body, shapes):
+            return 4
         most = MULTIPLYING if registers < MANY and _multiplies(flow, shapes) else 4
         return (most if few or deep else 2) // (2 if half else 1)
     # A kernel that reads ids in more than one dimension is likely to have narrow groups.
@@ -281,6 +283,21 @@ def strides_far(body: Body, shapes: Shapes) -> bool:
         for op in body.ops
         if op.name in ("load", "store") and (stride := shapes[op.args[0]].stride) is not None
     )
+
+
+def mostly_short(body: Body, shapes: Shapes) -> bool:
+    """Does the kernel compute with bytes and shorts, of which a register holds two to four times as many as of floats?
+    An atomic operation combines lanes, whose number must be the same before integers were narrowed.
+    """
+    sizes = [SIZES[op.type] for op in body.ops if op.type in WIDTHS and shapes[op].varying]
+    few = sum(size <= 2 for size in sizes)
+    return few > len(sizes) // 2 and not any(op.name == "atomic" for op in body.ops)
+
+
+def mostly_bytes(body: Body, shapes: Shapes) -> bool:
+    """Of a kernel with bytes and shorts: are there more bytes?"""
+    sizes = [SIZES[op.type] for op in body.ops if op.type in WIDTHS and shapes[op].varying]
+    return sizes.count(1) > sizes.count(2)
 
 
 def mostly_wide(body: Body, shapes: Shapes) -> bool:

@@ -44,6 +44,7 @@ VARYING = Shape(None)
 _BITWISE = INTEGER - {"add", "sub", "mul", "shl"}
 _UNIFORM_IDS = {"group_id", "global_size", "group_size", "group_count", "global_offset", "work_dim"}
 _UNIFORM_IDS |= {"sub_group_size", "sub_group_max_size", "sub_group_count", "sub_group_id"}
+_LOW_HALVES = {(1 << 31) - 1, (1 << 32) - 1}
 _UNIFORM_COLLECTIVES = {"reduce", "broadcast", "broadcast_first", "any", "all", "all_equal", "ballot"}
 
 
@@ -278,6 +279,8 @@ class Finding:
         if name == "xor" and op.args[1].name == "const" and op.args[1].info == modulus - 1:
             # Clang writes n - 1 - x as n + ~x.
             return Shape(wrapped(-first), exact)
+        if name == "and" and self.flat and _is_low_half(op):
+            return Shape(first)
         if name in _BITWISE and exact:
             return Shape(bitwise_stride(op, strides, self.lanes))
         return VARYING
@@ -339,6 +342,14 @@ class Finding:
             if bisect_left(order, place[source]) != sure:
                 return True
         return False
+
+
+def _is_low_half(op: Op) -> bool:
+    """Is it a global id without its upper bits? Clang extends an `int` so that it knows not to be negative. Vectors
+    that end where the low half would wrap around end where 31 bits of it would.
+    """
+    id_, mask = op.args
+    return mask.name == "const" and mask.info in _LOW_HALVES and id_.name == "builtin" and id_.info == ("global_id", 0)
 
 
 def cannot_wrap(op: Op, flat: bool) -> bool:

@@ -37,6 +37,7 @@ from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.mem2reg import mem2reg
 from anyzero.compiler.transform.merge_accesses import merge_accesses
+from anyzero.compiler.transform.narrow_integers import narrow_integers
 from anyzero.compiler.transform.outline import outline
 from anyzero.compiler.transform.pack_components import may_pack, pack_components
 from anyzero.compiler.transform.pipelined_loads import load_in_turn
@@ -122,6 +123,11 @@ def run_unroll_tiles(unit: KernelUnit) -> None:
         for simplify in (cse, dce):
             simplify(unit.body)
         unit.flow = loop_simplify(unit.body)
+
+
+def run_narrow_integers(unit: KernelUnit) -> None:
+    if narrow_integers(unit.body):
+        dce(unit.body)
 
 
 def run_spin_loops(unit: KernelUnit) -> None:

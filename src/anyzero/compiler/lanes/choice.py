@@ -6,9 +6,18 @@ from collections.abc import Sequence
 
 from anyzero.compiler.analysis.clusters import closed
 from anyzero.compiler.analysis.columns import find_columns, may_have_columns
-from anyzero.compiler.analysis.cost import chains, estimate, leaves_out_first, mostly_wide, strides_far
+from anyzero.compiler.analysis.cost import (
+    chains,
+    estimate,
+    leaves_out_first,
+    mostly_bytes,
+    mostly_short,
+    mostly_wide,
+    strides_far,
+)
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
 from anyzero.compiler.analysis.rows import MOST
+from anyzero.compiler.analysis.short_elements import short_elements
 from anyzero.compiler.analysis.streaming_stores import memory_bound
 from anyzero.compiler.analysis.uniformity import Flow, Shapes, analyse
 from anyzero.compiler.analysis.uses import Uses
@@ -36,6 +45,9 @@ ADDRESSES = 16
 """The most lanes of kernels that write along rows: each lane has an address of its own in a general register, and eight
 iterations of a load and a store fill the vector registers.
 """
+
+SHORTEST = 4
+"""Masks of bytes fill a multiple of 32 bits."""
 
 SMALL = 16
 """Up to so many operations, a kernel without loops has all its versions in the first stage."""
@@ -75,6 +87,7 @@ def record_choices(unit: KernelUnit) -> None:
     """The choices as one record, in the form that the lowering takes."""
     kernel, body, flat = unit.translation.kernel, unit.body, unit.translation.uses.flat
     size = kernel.required_group_size
+    unit.short_elements = flat and short_elements(body, unit.flow, unit.lanes)
     unit.private_bytes = sum(variable.size for variable in body.variables if variable.space == "private")
     unit.choices = Choices(
         unit.lanes,
@@ -119,7 +132,7 @@ def choose_lanes(
     if uses.calls:
         # Kernels of other modules may call them.
         return target.sub_group, "functions that are called by address all have the lanes of a register"
-    shapes = analyse(body, flow, target.lanes)
+    shapes = analyse(body, flow, target.lanes, flat=uses.flat)
     joined = _joined(flow, shapes, options)
     together, alone = estimate(body, flow, shapes, target.lanes, target.register, joined)
     costs = f"{target.lanes} work-items cost {together:.0f} as a vector, {alone:.0f} one by one"
@@ -173,7 +186,10 @@ def mask_element(body: Body, flow: Flow, target: cpu.Target, lanes: int) -> str:
     """The element type of masks between blocks: bits if the processor has mask registers, else as wide as data."""
     if target.wide or lanes < 2:
         return "i1"
-    return "i64" if mostly_wide(body, analyse(body, flow, lanes)) else "i32"
+    shapes = analyse(body, flow, lanes)
+    if lanes % SHORTEST == 0 and mostly_short(body, shapes):
+        return "i8" if mostly_bytes(body, shapes) else "i16"
+    return "i64" if mostly_wide(body, shapes) else "i32"
 
 
 def vector_of(body: Body, size: int, target: cpu.Target, *, free: bool) -> int:

@@ -206,6 +206,16 @@ PASSES: Final = (
         ("lanes/choice.py",),
     ),
     Pass(
+        "narrow-integers",
+        bodies.run_narrow_integers,
+        KERNEL,
+        "what C promotes from bytes and shorts to `int` is computed in 16 bits, where ranges or the users of the "
+        "results show that these suffice",
+        "before the number of lanes, which depends on the width of most values",
+        ("transform/narrow_integers.py", "analysis/narrow_values.py", "analysis/value_ranges.py"),
+        Condition("not in the first stage", lambda unit: not unit.options.one_version),
+    ),
+    Pass(
         "choose-lanes",
         choice.choose_vector,
         KERNEL,
@@ -267,7 +277,7 @@ PASSES: Final = (
         KERNEL,
         "everything that was chosen, and the element type of masks, in one record",
         "the body is the one that all versions start from",
-        ("lanes/choice.py", "lower/emitter.py"),
+        ("lanes/choice.py", "lower/emitter.py", "analysis/short_elements.py"),
     ),
     Pass(
         "number-lanes",

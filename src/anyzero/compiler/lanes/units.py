@@ -245,6 +245,8 @@ class KernelUnit:
     first_item: FirstItem = field(init=False)
     narrow: bool = False
     """Are registers of half the size used?"""
+    short_elements: bool = False
+    """Does a work-item access bytes or shorts beside those of its neighbours?"""
     slow_masks: bool = False
     """Are masked accesses slow, so that a version without them pays?"""
     lanes: int = field(init=False)

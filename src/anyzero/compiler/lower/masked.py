@@ -5,15 +5,18 @@ processor or a type has none. So each register of a vector is tested by itself w
 at the edges of a row, most registers are stored whole or not at all. Data would make the branches unpredictable.
 
 Neither AVX2 nor SSE has masked loads of bytes and shorts. Where some lane is active and the vector does not cross a
-page, all of it is loaded: a page is accessible as a whole.
+page, all of it is loaded: a page is accessible as a whole. Other loads and stores call functions (`some_lanes.py`).
 """
 
 from __future__ import annotations
 
 from anyzero.compiler.ir import SIZES
 from anyzero.compiler.llvm import I1, I64, Type, Value
+from anyzero.compiler.lower import some_lanes
 from anyzero.compiler.lower.emitter import Emitter
 
+FEW = 4
+"""Lanes that a branch each is good enough for."""
 PAGE = 4096
 """The smallest size of a page."""
 
@@ -28,7 +31,7 @@ def masked_load(
         part = Type(type_.element, few)
         found = b.load(part, address, align=alignment)
         return b.shuffle(found, None, [lane if lane < few else -1 for lane in range(type_.lanes)])
-    if SIZES[type_.element] < 4 and not e.choices.target.wide and mask.text.startswith("%"):
+    if _by_lanes(e, type_, mask):
         return _load_within_page(e, address, type_, mask, alignment, mask if lanes is None else lanes, gaps)
     return _load(e, address, type_, mask, alignment)
 
@@ -50,11 +53,27 @@ def _load_within_page(
     b.jump(join)
     e.start(far)
     e.remember(known)
-    ways.append((_load(e, address, type_, mask, alignment), e.last_label()))
+    ways.append((_load_some(e, address, type_, mask), e.last_label()))
     b.jump(join)
     e.start(join)
     e.forget_since(known)
     return b.phi(*ways)
+
+
+def _by_lanes(e: Emitter, type_: Type, mask: Value) -> bool:
+    """Would LLVM write a branch for each lane?"""
+    short = SIZES[type_.element] < 4 and not e.choices.target.wide
+    return short and mask.text.startswith("%") and type_.lanes <= some_lanes.MOST
+
+
+def _load_some(e: Emitter, address: Value, type_: Type, mask: Value) -> Value:
+    b = e.b
+    bits = Type(f"i{type_.bits}", type_.lanes)
+    routine = some_lanes.load_some(bits)
+    e.routines[routine.symbol] = routine
+    signs = b.cast("sext", mask, "i8")
+    found = b.op("call", bits, f"{bits} @{routine.symbol}(ptr %s, {signs.type} %s)", address, signs, kind="reads")
+    return b.bitcast(found, type_.element)
 
 
 def _load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) -> Value:
@@ -71,22 +90,51 @@ def _load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) 
     )
 
 
-def masked_store(e: Emitter, value: Value, address: Value, mask: Value, alignment: int) -> None:
+def masked_store(
+    e: Emitter, value: Value, address: Value, mask: Value, alignment: int, lanes: Value | None = None
+) -> None:
+    """`lanes` is the mask of lanes where `mask` is that of their components, without gaps between."""
     b = e.b
     few = e.fronts.get(mask.text, 0)
     if few:
         b.store(b.shuffle(value, None, range(few)), address, align=alignment)
         return
     size, count = SIZES[value.type.element], value.type.lanes
-    lanes = e.choices.target.register // size
-    if count <= lanes or count % lanes or not _often_whole(e):
+    if mask.type.lanes == e.lanes:
+        lanes = mask
+    if lanes is not None and _by_lanes(e, value.type, mask) and count > FEW:
+        _store_some(e, value, address, mask, alignment, lanes)
+        return
+    register = e.choices.target.register // size
+    if count <= register or count % register or not _often_whole(e):
         _store(e, value, address, mask, alignment)
         return
     held = e.held(mask)
-    for start in range(0, count, lanes):
-        places = range(start, start + lanes)
+    for start in range(0, count, register):
+        places = range(start, start + register)
         part = b.compare("slt", b.shuffle(held, None, places), 0)
         _store_register(e, b.shuffle(value, None, places), e.moved(address, start * size), part, size)
+
+
+def _store_some(e: Emitter, value: Value, address: Value, mask: Value, alignment: int, lanes: Value) -> None:
+    b = e.b
+    bits = Type(f"i{value.type.bits}", value.type.lanes)
+    routine = some_lanes.store_some(bits)
+    e.routines[routine.symbol] = routine
+    # LLVM knows that some masks are full, and drops the rest.
+    whole = e.all(lanes)
+    known, every, some, join = e.known, e.label(), e.label(), e.label()
+    b.branch(whole, every, some)
+    e.start(every)
+    b.store(value, address, align=alignment)
+    b.jump(join)
+    e.start(some)
+    e.remember(known)
+    given = (address, b.bitcast(value, bits.element), b.cast("sext", mask, "i8"))
+    b.line(f"call void @{routine.symbol}({', '.join(each.typed for each in given)})")
+    b.jump(join)
+    e.start(join)
+    e.forget_since(known)
 
 
 def _often_whole(e: Emitter) -> bool:

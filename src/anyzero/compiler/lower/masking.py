@@ -120,10 +120,11 @@ class Masking:
         mask = self.vectors.get(op) if op.type == "i1" and op in self.crossing and op.name != "read" else None
         if mask is None or not mask.text.startswith("%") or (self.choices.straight and _by_local_id(op)):
             return
-        b, element = self.b, self.choices.mask
-        number = b.bitcast(self.held(mask), "float" if element == "i32" else "double")
+        b, held = self.b, self.held(mask)
+        real = "double" if held.type.element == "i64" else "float"
+        number = b.reinterpret(held, Type(real, mask.type.lanes * held.type.bits // Type(real).bits))
         fenced = b.call(f"llvm.arithmetic.fence.{number.type.mangled}", number.type, number)
-        self.vectors[op] = self.truth(b.bitcast(fenced, element))
+        self.vectors[op] = self.truth(b.reinterpret(fenced, held.type))
 
     def first_lane(self) -> Value | None:
         """The number of the first active lane; None where it is known to be lane 0."""

@@ -121,6 +121,10 @@ def _stored(e: Emitter, op: Op) -> list[Value]:
     return []
 
 
+PIXELS = {("i8", 2), ("i8", 4), ("i16", 2)}
+"""Elements whose components are the bits of one number of each lane: shifts instead of shuffles take them apart."""
+
+
 def placed(e: Emitter, pointer: Op) -> bool:
     """Do all lanes' addresses follow from one? Not where a wrapped index can point into the same buffer again."""
     return e.shape(pointer).exact or not e.choices.options.greater_than_4gb
@@ -184,6 +188,12 @@ def _load_dense(e: Emitter, pointer: Op, element: str, access: Access, step: int
     found = masked_load(e, e.base(pointer), wide, mask, aligned(access, size), e.mask, gaps=access.count < step)
     if step == 1:
         return [typed(e, found, element)]
+    if (element, step) in PIXELS:
+        bits = 8 * size
+        # A gap is poison, which must not spread to the number that it is a part of.
+        found = b.freeze(found) if access.count < step else found
+        pixels = b.reinterpret(found, Type(f"i{bits * step}", lanes))
+        return [b.cast("trunc", pixels.lshr(bits * at) if at else pixels, element) for at in range(access.count)]
     return [
         typed(e, b.shuffle(found, None, [lane * step + place for lane in range(lanes)]), element)
         for place in range(access.count)
@@ -197,17 +207,30 @@ def _store_dense(e: Emitter, op: Op, values: list[Value], access: Access, step: 
     whole = [untyped(e, value) for value in values]
     if step == 1:
         wide = whole[0]
+    elif (element, step) in PIXELS and step == len(whole):
+        wide = b.reinterpret(_paired(e, whole), Type(element, lanes * step))
     else:
         while len(whole) < step:
             whole.append(b.poison(whole[0].type))
         wide = _interleaved(e, whole, lanes)
-    mask = _spread_mask(e, step, access.count)
+    mask, whole_lanes = _spread_mask(e, step, access.count), e.mask if access.count == step else None
     alignment = aligned(access, SIZES[element])
     address = e.base(op.args[0])
     if op in e.streams:
-        streaming.either_way(e, wide, address, lambda: masked_store(e, wide, address, mask, alignment))
+        streaming.either_way(e, wide, address, lambda: masked_store(e, wide, address, mask, alignment, whole_lanes))
     else:
-        masked_store(e, wide, address, mask, alignment)
+        masked_store(e, wide, address, mask, alignment, whole_lanes)
+
+
+def _paired(e: Emitter, whole: Sequence[Value]) -> Value:
+    """Components that are interleaved as numbers of twice the width."""
+    b, lanes = e.b, e.lanes
+    bits = whole[0].type.bits
+    pairs = [
+        b.cast("zext", low, f"i{2 * bits}") | b.cast("zext", high, f"i{2 * bits}").shl(bits)
+        for low, high in zip(whole[::2], whole[1::2], strict=True)
+    ]
+    return _interleaved(e, pairs, lanes) if len(pairs) > 1 else pairs[0]
 
 
 def _interleaved(e: Emitter, values: list[Value], lanes: int) -> Value:

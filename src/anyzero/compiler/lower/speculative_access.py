@@ -54,7 +54,9 @@ def load(e: Emitter, pointer: Op, element: str, access: Access) -> Value:
     b.jump(join)
     e.start(far)
     e.remember(known)
-    if run.bent is not None and size >= 4 and e.choices.target.register > 16:
+    # For bytes and shorts that is more code than single loads: the first stage is to be ready soon.
+    quick = size < 4 and e.choices.options.one_version
+    if run.bent is not None and e.choices.target.register > 16 and not quick:
         picked = _load_bent(e, pointer, run, wide, alignment)
     else:
         picked = untyped(e, gather_one(e, e.vector(pointer), element, alignment))

@@ -60,6 +60,7 @@ def encode(content: Container) -> bytes:
         | KernelFlag.CONSTANT_TURNS * (kernel.turns == "constant")
         | KernelFlag.TURNS_BY_ARGUMENTS * (kernel.turns == "arguments")
         | KernelFlag.SHARES_ROWS * kernel.shares_rows
+        | KernelFlag.SHORT_ELEMENTS * kernel.short_elements
         | KernelFlag.FITS_GROUPS * kernel.fits_groups
         | KernelFlag.CHECKED * kernel.checked
         | KernelFlag.NOTED * kernel.noted
@@ -133,6 +134,7 @@ def decode(data: bytes) -> Container:
         lanes=head.lanes,
         flat=bool(flags & KernelFlag.FLAT),
         shares_rows=bool(flags & KernelFlag.SHARES_ROWS),
+        short_elements=bool(flags & KernelFlag.SHORT_ELEMENTS),
         checked=bool(flags & KernelFlag.CHECKED),
         noted=bool(flags & KernelFlag.NOTED),
         fits_groups=bool(flags & KernelFlag.FITS_GROUPS),
