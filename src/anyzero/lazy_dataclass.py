@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 __all__ = ["dataclass", "field", "fields", "replace"]
 
 _FIELDS: Final = "__lazy_fields__"
+_FEW: Final = 30
+"""Objects of a class that are made without generating its `__init__`."""
 
 
 class _Absent:
@@ -194,14 +196,53 @@ def _extended(cls: type, found: dict[str, _Field], methods: dict[str, Any]) -> t
 
 
 def _first_init(home: list[type], frozen: bool) -> Callable[..., None]:
-    """An `__init__` that generates the real one of its class, which takes its place."""
+    """An `__init__` for the first objects of a class. Then it generates the real one, which takes its place: that takes
+    as long as fifty objects, and most classes have fewer in most processes.
+    """
+    made = 0
 
     def __init__(self: Any, *given: Any, **named: Any) -> None:  # noqa: N807 (it is one)
+        nonlocal made
         cls = home[0]
-        made = cls.__init__ = _init_of(cls, frozen)  # type: ignore[misc]
-        made(self, *given, **named)
+        made += 1
+        if made <= _FEW and type(self) is cls and _fill(self, frozen, given, named):
+            return
+        real = cls.__init__ = _init_of(cls, frozen)  # type: ignore[misc]
+        real(self, *given, **named)
 
     return __init__
+
+
+def _fill(self: Any, frozen: bool, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """What the real `__init__` does, from the fields; False, and nothing done, where the arguments do not fit, which
+    the real one reports.
+    """
+    found: dict[str, _Field] = getattr(self, _FIELDS)
+    values: dict[str, Any] = {}
+    taken = used = 0
+    for name, each in found.items():
+        if each.init and not each.kw_only and taken < len(given):
+            if name in named:
+                return False
+            values[name] = given[taken]
+            taken += 1
+        elif each.init and name in named:
+            values[name] = named[name]
+            used += 1
+        elif each.default_factory is not _ABSENT:
+            values[name] = each.default_factory()
+        elif each.default is not _ABSENT:
+            values[name] = each.default
+        elif each.init:
+            return False
+    if taken < len(given) or used < len(named):
+        return False
+    store = object.__setattr__ if frozen else setattr
+    for name, value in values.items():
+        store(self, name, value)
+    if hasattr(self, "__post_init__"):
+        self.__post_init__()
+    return True
 
 
 def _init_of(cls: type, frozen: bool) -> Callable[..., None]:

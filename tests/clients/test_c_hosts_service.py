@@ -14,7 +14,7 @@ import pytest
 
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.targets import cpu
-from anyzero.driver import service
+from anyzero.driver import ahead, service
 from anyzero.driver.devices import boot
 from anyzero.driver.settings import settings
 from anyzero.layouts.frame import FRAME_BYTES, Frame
@@ -125,7 +125,7 @@ def test_a_warm_up_is_for_the_processor_that_kernels_will_be_compiled_for(monkey
     monkeypatch.setattr(cpu, "warm_up", lambda *given: made.append(given))
     monkeypatch.setenv("ANYZERO_TARGET", "haswell")
     settings.cache_clear()
-    service._warm_up()
+    ahead._warm_up()
     settings.cache_clear()
     assert made == [(cpu.target("haswell", ""), Options().level)]
 
@@ -133,16 +133,19 @@ def test_a_warm_up_is_for_the_processor_that_kernels_will_be_compiled_for(monkey
 def test_llvm_initializes_itself_while_the_compiler_is_imported() -> None:
     code = """
 import sys, threading
-from anyzero.driver import service
+from anyzero.driver import ahead
 
 class AtOnce(threading.Thread):
     def start(self):
         self.run()
 
+    def join(self):
+        pass
+
 threading.Thread = AtOnce
 parts = ("llvmlite.binding", "anyzero.compiler.pipeline")
-service._warm_up = lambda: print([part in sys.modules for part in parts])
-service._load_compiler()
+ahead._warm_up = lambda: print([part in sys.modules for part in parts])
+ahead.load_compiler()
 print([part in sys.modules for part in parts])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

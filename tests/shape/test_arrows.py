@@ -66,7 +66,9 @@ ARROWS: dict[str, dict[str, set[str]]] = {
         "graphs": {"answering", "graphs.ir"},
         "docs": {"devices"},
         "checkup": set(),
-        "service": {"devices", "graphs", "modules"},
+        "own_modules": set(),
+        "ahead": {"modules", "settings"},
+        "service": {"ahead", "devices", "graphs", "modules", "own_modules"},
         "__main__": {"devices", "docs"},
     },
 }

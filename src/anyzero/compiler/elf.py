@@ -8,9 +8,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_namedtuple import NamedTuple
 
 __all__ = ["FILE", "RELOCATION", "SECTION", "SYMBOL", "Header", "Object", "Relocation", "Symbol"]
 

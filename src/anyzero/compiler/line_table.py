@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from anyzero.lazy_dataclass import dataclass, field
+from anyzero.lazy_namedtuple import NamedTuple
 
 __all__ = ["NO_LINES", "LineTable", "Place", "stack"]
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.spirv.module import Module
 from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_namedtuple import NamedTuple
 
 __all__ = ["Condition", "ExecutionModel", "Observer", "Pass", "Source", "Unit", "position", "run", "section"]
 

@@ -16,6 +16,7 @@ import select
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from anyzero.driver import own_modules
 from anyzero.layouts.frame import FRAME_BYTES, Frame, FrameKind
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _PATHS: Final = ("ANYZERO_CACHE_DIR", "ANYZERO_DUMP")
 def serve(line: int) -> NoReturn:
     """Answers questions until the program is gone."""
     _settle()
+    own_modules.install()
     # A kernel is compiled from many objects that live until it is done; repeated garbage collections of them take a
     # tenth of the time.
     gc.set_threshold(_YOUNG)
@@ -91,10 +93,12 @@ def _attend(line: int, first: tuple[int, str, bytes] | None = None, linger: floa
     """
     import threading
 
+    from anyzero.driver.ahead import load_compiler, load_modules, rehearse
+
     # More than a main thread has: the compiler recurses as deeply as kernels are nested.
     threading.stack_size(_STACK)
     sending = threading.Lock()
-    ahead = [_load_compiler, _load_modules] if linger is None else []
+    ahead = [rehearse, load_compiler, load_modules] if linger is None else []
     if ahead:
         threading.Thread(target=ahead.pop(), daemon=True).start()
     while True:
@@ -116,33 +120,6 @@ def _attend(line: int, first: tuple[int, str, bytes] | None = None, linger: floa
                 _reply(line, number, FrameKind.REPLY, stored)
         else:
             threading.Thread(target=_answer, args=(line, sending, number, function, request), daemon=True).start()
-
-
-def _load_modules() -> None:
-    """Imports the modules that a program needs to build modules and to find their kernels in the cache."""
-    with contextlib.suppress(Exception):  # reported when a request needs it
-        from anyzero.driver.modules import answers, provenance, requests  # noqa: F401
-
-        provenance.compiler_digest()
-
-
-def _load_compiler() -> None:
-    """Imports LLVM, then the rest of the compiler. LLVM initializes itself meanwhile, which takes no interpreter."""
-    import threading
-
-    with contextlib.suppress(Exception):
-        from anyzero.compiler.targets import cpu  # noqa: F401
-
-        threading.Thread(target=_warm_up, daemon=True).start()
-        import anyzero.compiler.pipeline  # noqa: F401
-
-
-def _warm_up() -> None:
-    """Initializes LLVM ahead of the first kernel, which saves half of that kernel's time."""
-    with contextlib.suppress(Exception):
-        from anyzero.driver.modules import kernels
-
-        kernels.warm_up()
 
 
 def _answer(line: int, sending: AbstractContextManager[object], number: int, function: str, request: bytes) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import Op
 from anyzero.compiler.operations import SWAPPED
+from anyzero.lazy_namedtuple import NamedTuple
 
 
 class PrefixCondition(NamedTuple):

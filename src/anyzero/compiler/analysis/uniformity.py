@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
-from typing import NamedTuple
 
 from anyzero.compiler.analysis.joins import Joins, Known
 from anyzero.compiler.analysis.known_bits import bitwise_stride, low_zeros
@@ -18,6 +17,7 @@ from anyzero.compiler.dominators import Dominators, dominators, order
 from anyzero.compiler.ir import SIZES, Block, Body, Collective, Op
 from anyzero.compiler.operations import ALWAYS_UNIFORM, INTEGER, NEVER_UNIFORM, STRIDED
 from anyzero.lazy_dataclass import dataclass, field
+from anyzero.lazy_namedtuple import NamedTuple
 
 
 class Shape(NamedTuple):

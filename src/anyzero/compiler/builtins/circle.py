@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import NamedTuple
 
 from anyzero.compiler.builtins.formats import FORMATS
 from anyzero.compiler.builtins.integer import product_high
 from anyzero.compiler.builtins.routine import Routine, finish
 from anyzero.compiler.builtins.writer import Writer, format_of
 from anyzero.compiler.llvm import Type, Value
+from anyzero.lazy_namedtuple import NamedTuple
 
 # 2/π after the binary point.
 TWO_OVER_PI = int(

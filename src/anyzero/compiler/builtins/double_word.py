@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from anyzero.compiler.builtins.writer import Writer
 from anyzero.compiler.llvm import Number, Value
+from anyzero.lazy_namedtuple import NamedTuple
 
 
 class Double(NamedTuple):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from anyzero.compiler.builtins import estimates, register_tables
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.polynomial import split
 from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer, format_of
 from anyzero.compiler.llvm import Value
+from anyzero.lazy_namedtuple import NamedTuple
 
 
 class Base(NamedTuple):

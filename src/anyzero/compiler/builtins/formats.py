@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from anyzero.lazy_namedtuple import NamedTuple
 
 
 class Format(NamedTuple):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from anyzero.compiler.builtins.formats import REALS
 from anyzero.compiler.llvm import Value
+from anyzero.lazy_namedtuple import NamedTuple
 
 Results = Value | tuple[Value, ...]
 Emit = TypeVar("Emit", bound=Callable[..., Results])

@@ -5,14 +5,13 @@ special case, a single division suffices.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from anyzero.compiler.builtins.instructions import instruction
 from anyzero.compiler.builtins.representation import fields
 from anyzero.compiler.builtins.routine import unless
 from anyzero.compiler.builtins.scaling import scale
 from anyzero.compiler.builtins.writer import Writer, format_of
 from anyzero.compiler.llvm import Value
+from anyzero.lazy_namedtuple import NamedTuple
 
 QUOTIENT_MASK = 0x7F
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from anyzero.compiler.builtins.writer import Writer, format_of
 from anyzero.compiler.llvm import Value
+from anyzero.lazy_namedtuple import NamedTuple
 
 
 def power_of_two(w: Writer, n: Value) -> Value:

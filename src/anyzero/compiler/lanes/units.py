@@ -6,7 +6,6 @@ A field without a default is set by the pass of the list that computes it; a pas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from anyzero.compiler import translate
 from anyzero.compiler.analysis.first_item import FirstItem
@@ -30,6 +29,7 @@ from anyzero.compiler.transform.grid_stride import Bound
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.show import show
 from anyzero.lazy_dataclass import dataclass, field
+from anyzero.lazy_namedtuple import NamedTuple
 
 __all__ = ["ENTRY", "BodyVersion", "FunctionUnit", "KernelUnit", "NumberingUnit", "VersionUnit"]
 

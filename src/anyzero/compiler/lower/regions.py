@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import NamedTuple
 
 from anyzero.compiler.analysis.memory_dependence import memory_dependent
 from anyzero.compiler.analysis.rows import Rows
@@ -34,6 +33,7 @@ from anyzero.compiler.lower.launch_invariants import LaunchInvariants, ValueNumb
 from anyzero.compiler.lower.lockstep_schedule import END, Schedule, answer
 from anyzero.compiler.transform.regions import Region, ends_in_barrier
 from anyzero.lazy_dataclass import dataclass, field, replace
+from anyzero.lazy_namedtuple import NamedTuple
 
 CHAPTERS = (arithmetic, atomics, bounds, calls, groups, images, lane_counts, memory, notes, residency)
 HANDLERS = together(*(chapter.handles for chapter in CHAPTERS))

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from anyzero.compiler.spirv import grammar
 from anyzero.compiler.spirv.constants import Scalar
 from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.tables import Op
+from anyzero.lazy_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     from anyzero.compiler.spirv.module import Module

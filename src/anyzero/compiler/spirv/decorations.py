@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from anyzero.compiler.spirv import grammar
 from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.tables import Decoration as Kind
 from anyzero.compiler.spirv.tables import LinkageType
+from anyzero.lazy_namedtuple import NamedTuple
 
 LIMIT = 1 << 20
 """Maximum number of decorations; groups multiply their decorations by their targets."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from anyzero.compiler.spirv import tables
 from anyzero.compiler.spirv.errors import SpirvError
 from anyzero.compiler.spirv.tables import Op
 from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_namedtuple import NamedTuple
 
 MANY = 1 << 16
 """More words than any instruction can have."""

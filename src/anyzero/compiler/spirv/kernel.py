@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from anyzero.compiler.spirv.constants import Scalar, lanes
 from anyzero.compiler.spirv.errors import SpirvError
@@ -30,6 +30,7 @@ from anyzero.compiler.spirv.types import (
     Vector,
 )
 from anyzero.lazy_dataclass import dataclass, replace
+from anyzero.lazy_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     from anyzero.compiler.spirv.function import Function

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
 
 from anyzero.compiler.spirv.debug_nodes import EXTENDED, Numbers, Scope
 from anyzero.compiler.spirv.function import TERMINATORS, Function
 from anyzero.compiler.spirv.tables import Op
+from anyzero.lazy_namedtuple import NamedTuple
 
 UNKNOWN = "source"
 """The name of a file whose name is unknown."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -15,6 +15,7 @@ from anyzero.compiler.errors import CompileError
 from anyzero.compiler.targets import frame
 from anyzero.compiler.targets.features import implied
 from anyzero.lazy_dataclass import dataclass
+from anyzero.lazy_namedtuple import NamedTuple
 
 KNOWN = (
     *("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "haswell", "znver4"),

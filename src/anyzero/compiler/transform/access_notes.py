@@ -8,13 +8,13 @@ operations of the work-item may order the access with those of other work-items.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from anyzero.compiler.analysis.uniformity import UNIFORM, Shapes
 from anyzero.compiler.ir import Access, Block, Body, Combine, Meet, Note, Op
 from anyzero.compiler.transform.bounds_checks import ACCESSES, WORD, element_bytes, root
 from anyzero.layouts.kernel import CHECKED_WORDS, CheckedAccess, CheckedMemory, NoteFlag
 from anyzero.lazy_dataclass import dataclass, field
+from anyzero.lazy_namedtuple import NamedTuple
 
 LARGEST_GRANULE = 16
 _SHARED = {"local": CheckedMemory.LOCAL, "global": CheckedMemory.VARIABLE}

@@ -7,11 +7,10 @@ If a pointer comes from memory or from an integer, the code asks the engine.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from anyzero.compiler.analysis.addresses import signed_offset
 from anyzero.compiler.ir import SIZES, Body, Check, Op
 from anyzero.layouts.kernel import CHECKED_WORDS, CheckedAccess, CheckedMemory
+from anyzero.lazy_namedtuple import NamedTuple
 
 WORD = 8
 _COPIES = frozenset({"copy", "group_copy"})

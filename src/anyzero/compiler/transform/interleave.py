@@ -7,11 +7,10 @@ stored element by element.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from anyzero.compiler.analysis.known_bits import low_zeros
 from anyzero.compiler.ir import SIZES, Access, Body, Op, Variable
 from anyzero.lazy_dataclass import replace
+from anyzero.lazy_namedtuple import NamedTuple
 
 INITIAL = 64
 """The most elements of an initializer."""

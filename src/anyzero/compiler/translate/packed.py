@@ -7,11 +7,11 @@ as one integer. Components of vectors are bit-packed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from anyzero.compiler.builder import Builder
 from anyzero.compiler.ir import WIDTHS, Op
 from anyzero.compiler.spirv.types import PLAIN
+from anyzero.lazy_namedtuple import NamedTuple
 
 
 class Chunk(NamedTuple):

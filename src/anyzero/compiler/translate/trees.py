@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Op
@@ -20,6 +20,7 @@ from anyzero.compiler.spirv.types import (
     Type,
     Vector,
 )
+from anyzero.lazy_namedtuple import NamedTuple
 
 Tree: TypeAlias = "Op | tuple[Tree, ...]"
 

@@ -27,7 +27,7 @@ from anyzero.layouts.planner import CodeKind
 from anyzero.lazy_dataclass import replace
 from anyzero.wire import Reader, WireError, Writer
 
-__all__ = ["Keys", "compiled", "container_key", "find", "keep", "next_id", "request_of", "stored"]
+__all__ = ["Keys", "compiled", "container_key", "find", "keep", "next_id", "prepare", "request_of", "stored"]
 
 _FORMAT: Final = b"anyzero build 2"
 
@@ -51,6 +51,11 @@ _found: dict[int, tuple[bytes, Keys]] = {}
 def next_id() -> int:
     """The id of a new plan."""
     return next(_ids)
+
+
+def prepare() -> None:
+    """Computes ahead of the first request what the keys of all have in common."""
+    _environment(settings(), provenance.llvm_files(), provenance.processor())
 
 
 def find(request: bytes) -> tuple[bytes, str] | None:

@@ -7,13 +7,14 @@ keeps its own variables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from anyzero import ze
 from anyzero.compiler.spirv import Module, types
 from anyzero.compiler.spirv.constants import FunctionAddress
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.module import Variable
+from anyzero.lazy_namedtuple import NamedTuple
 
 if TYPE_CHECKING:
     from anyzero.driver.modules.plans import Plan
