@@ -33,6 +33,8 @@ class Strips:
     regions: int
     per_vector: int
     """Bytes that each keeps from strip to strip."""
+    partial: bool
+    """Does it pay for a part of a block as well?"""
 
 
 def flat_entry(
@@ -113,6 +115,8 @@ def flat_entry(
         (x0, y0, z0), (x1, y1, z1) = start, stop
         wide, high = ((x1 - x0) & -e.step, (y1 - y0) & -strips.rows)
         fit = b.compare("ule", x1, (x0 | 0x7FFFFFFF) + 1) & b.compare("ne", wide, 0)
+        if not strips.partial:
+            fit = fit & b.compare("eq", wide, x1 - x0) & b.compare("eq", high, y1 - y0)
         right, below = x0 + wide, y0 + b.select(fit, high, e.number(0))
         e.if_(b.compare("ne", below, y0), lambda: _strip_by_strip(e, strips, start, (right, below, z1)))
         # What is left: on the right side of the strips, then below them.
