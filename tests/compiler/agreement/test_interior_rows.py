@@ -45,19 +45,33 @@ def test_given_any_bounds_then_the_work_items_between_them_run(
     assert out.tolist() == [i + 1 if there else 0 for i, there in enumerate(inside)]
 
 
-def _versions(cpu: str, kernel: str) -> set[str]:
+@az.kernel
+def third(out: az.ptr[az.i32], data: az.ptr[az.i32], end: az.i64) -> None:
+    """A bound with a factor is no side of the box of active work-items, in which the interior version always runs."""
+    x = az.i64(az.global_id(0))
+    if x * 3 < end:
+        out[x] = data[x]
+
+
+def _versions(cpu: str, module: bytes, kernel: str) -> set[str]:
     found: set[str] = set()
 
     def observe(done: Pass, unit: object) -> None:
         if done.name == "write-regions":
             found.update(unit.versions)  # type: ignore[attr-defined]
 
-    module = read((FOLDER / "saxpy.spv").read_bytes())
-    pipeline.compile_kernel(module, kernel, Options(cpu=cpu, level=1), observe=observe)
+    pipeline.compile_kernel(read(module), kernel, Options(cpu=cpu, level=1), observe=observe)
     return found
 
 
 @pytest.mark.parametrize(("cpu", "there"), [("haswell", True), ("znver5", True), ("znver4", False)])
 def test_streams_have_an_interior_version_where_masked_loads_are_slow(cpu: str, there: bool) -> None:
-    assert ("interior" in _versions(cpu, "saxpy_int")) is there
-    assert "interior" not in _versions(cpu, "saxpy_unchecked")
+    assert ("interior" in _versions(cpu, third.spirv, "third")) is there
+    unchecked = (FOLDER / "saxpy.spv").read_bytes()
+    assert "interior" not in _versions(cpu, unchecked, "saxpy_unchecked")
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "znver5", "znver4"])
+def test_short_code_has_an_interior_version_where_it_replaces_the_general_one(cpu: str) -> None:
+    assert "interior" in _versions(cpu, (FOLDER / "saxpy.spv").read_bytes(), "saxpy_int")
+    assert "interior" not in _versions(cpu, (FOLDER / "mandelbrot.spv").read_bytes(), "mandelbrot")

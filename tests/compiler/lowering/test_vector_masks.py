@@ -45,7 +45,8 @@ def _module(file: str) -> Module:
 def test_given_a_bound_then_vectors_below_it_are_stored_whole(optimised: Optimised, kernel: str, cpu: str) -> None:
     text = optimised("saxpy", kernel, cpu)
     assert re.search(r"store <\d+ x float>", text)
-    assert "@llvm.masked" not in text
+    # The last vector of a row is the only one with a mask.
+    assert text.count("call void @llvm.masked.store") <= 1
 
 
 def test_given_lanes_that_leave_one_by_one_then_no_mask_is_packed_between_blocks(optimised: Optimised) -> None:

@@ -220,7 +220,7 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int, 
         few = sum(len(block.ops) for block in body.blocks) <= FEW and not any(
             op.name in ("load", "store", "atomic") and shapes[op.args[0]].varying for op in body.ops
         )
-        few = few and not served(body, flow, shapes) and (registers >= MANY or not leaves_out_first(body))
+        few = few and not served(body, flow, shapes) and not leaves_out_first(body)
         # Divisions and roots of several vectors overlap in straight-line code, whatever is spilled.
         straight = registers < MANY and not flow.loops.all
         half = mostly_wide(body, shapes) and not straight and not searches
@@ -246,7 +246,7 @@ def _multiplies(flow: Flow, shapes: Shapes) -> bool:
 
 def leaves_out_first(body: Body) -> bool:
     """Are the first work-items of short rows left out, as by the check `x > 0` of a stencil? The first vector of each
-    row then runs under a mask, which is slow without mask registers, and the shorter it is the better.
+    row then runs under a mask, as the last one does, and the shorter they are the better.
     """
     planar = any(op.name == "builtin" and op.info[0] == "global_id" and op.info[1] for op in body.ops)
     return planar and any(op.name == "icmp" and _is_left_edge(*op.args) for op in body.ops)

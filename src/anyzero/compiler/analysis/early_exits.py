@@ -10,7 +10,7 @@ from __future__ import annotations
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.operations import REMOVABLE
 
-__all__ = ["outcomes_with_work"]
+__all__ = ["outcomes_before_effects", "outcomes_with_work"]
 
 
 def outcomes_with_work(body: Body) -> dict[Op, bool]:
@@ -23,6 +23,30 @@ def outcomes_with_work(body: Body) -> dict[Op, bool]:
         if ends[0] != ends[1]:
             _spread(block.condition, ends[1], found)
     return found
+
+
+def outcomes_before_effects(body: Body) -> dict[Op, bool]:
+    """The same for the branches that all work-items reach before any of them has an effect: without one of these
+    outcomes, a work-item does nothing at all.
+    """
+    found: dict[Op, bool] = {}
+    block, seen = body.blocks[0], set[Block]()
+    while block not in seen and all(op.name in REMOVABLE and not _volatile(op) for op in block.ops):
+        seen.add(block)
+        successors = block.successors
+        if len(successors) == 1:
+            block = successors[0]
+            continue
+        ends = [_ends(successor) for successor in successors]
+        if block.condition is None or len(ends) != 2 or ends[0] == ends[1]:
+            break
+        _spread(block.condition, ends[1], found)
+        block = successors[int(ends[0])]
+    return found
+
+
+def _volatile(op: Op) -> bool:
+    return op.name == "load" and bool(op.info.volatile)
 
 
 def _ends(block: Block) -> bool:

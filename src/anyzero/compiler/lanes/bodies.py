@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anyzero.compiler.analysis.active_box import active_box
 from anyzero.compiler.analysis.columns import may_have_columns
+from anyzero.compiler.analysis.early_exits import outcomes_before_effects
 from anyzero.compiler.analysis.first_item import first_item
 from anyzero.compiler.analysis.group_uniformity import group_uniform
 from anyzero.compiler.analysis.row_columns import FEWEST, LINE, columns, tall
@@ -16,6 +18,7 @@ from anyzero.compiler.analysis.uniformity import analyse
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import SIZES, Body, Masks, Op
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
+from anyzero.compiler.lower.active_box import Checks
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.lockstep_schedule import schedule_lockstep
 from anyzero.compiler.lower.regions import Ready, lay_out
@@ -29,7 +32,7 @@ from anyzero.compiler.transform.fission import crowded, split_loops
 from anyzero.compiler.transform.fuse_regions import fuse_regions
 from anyzero.compiler.transform.global_ids import global_ids
 from anyzero.compiler.transform.grid_stride import find_grid_stride
-from anyzero.compiler.transform.interior_version import copied, interior_version
+from anyzero.compiler.transform.interior_version import copied, forms_of, interior_version
 from anyzero.compiler.transform.interleave import interleave
 from anyzero.compiler.transform.lane_counts import count_lanes
 from anyzero.compiler.transform.licm import licm
@@ -200,6 +203,14 @@ def run_interior_version(unit: NumberingUnit) -> None:
     found = interior_version(unit.body)
     if found is not None:
         unit.interior_body, unit.assumptions = found
+
+
+def run_active_box(unit: NumberingUnit) -> None:
+    if not outcomes_before_effects(unit.body):
+        return
+    found = active_box(unit.body, forms_of(unit.body))
+    if found is not None:
+        unit.checks = Checks.of(found)
 
 
 def run_interior_groups(unit: NumberingUnit) -> None:

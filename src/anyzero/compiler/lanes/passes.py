@@ -335,6 +335,23 @@ PASSES: Final = (
         Condition("lanes along rows, and a loop carries more than there are registers", bodies.is_crowded),
     ),
     Pass(
+        "active-box",
+        bodies.run_active_box,
+        NUMBERING,
+        "the checks with which work-items end before any effect, where they are linear in one id: the loops over "
+        "blocks visit no work-item beyond them",
+        "before the body is copied for its versions",
+        ("analysis/active_box.py", "analysis/early_exits.py", "lower/active_box.py", "lower/active_rows.py"),
+        Condition(
+            "kernels without groups; not in the first stage, and not with checks or counters, which see each work-item",
+            lambda unit: (
+                unit.choices.flat
+                and unit.choices.grid_stride is None
+                and not (unit.options.one_version or unit.options.checks or unit.options.count_lanes)
+            ),
+        ),
+    ),
+    Pass(
         "interior-version",
         bodies.run_interior_version,
         NUMBERING,

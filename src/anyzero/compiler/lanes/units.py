@@ -17,6 +17,7 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Body, Masks, Op
 from anyzero.compiler.lanes import functions
+from anyzero.compiler.lower.active_box import Checks
 from anyzero.compiler.lower.debug_info import wanted
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
@@ -107,6 +108,8 @@ class NumberingUnit:
     inner_assumptions: Assumptions | None = None
     """Conditions under which it may run a group."""
     strips_body: Body | None = None
+    checks: Checks | None = None
+    """Those that bound the ids of active work-items."""
     versions: dict[str, VersionUnit] = field(default_factory=dict)
     """The versions that are kept, by name."""
     before: LaunchInvariants = field(default_factory=LaunchInvariants)
@@ -146,6 +149,11 @@ class NumberingUnit:
     @property
     def strips(self) -> VersionUnit | None:
         return self.versions.get("strips")
+
+    @property
+    def settled(self) -> bool:
+        """Do all assumptions of the interior version hold for active work-items?"""
+        return self.checks is not None and self.assumptions is not None and self.checks.settle(self.assumptions)
 
     @property
     def rows(self) -> Rows | None:

@@ -111,9 +111,9 @@ VERSIONS = (
         "the body",
         "bounds checks are taken to pass, and indices not to need clamping",
         "lanes along rows, up to 400 operations, no barriers, calls or private arrays; kept where it has fewer gathers "
-        "or masked accesses, or lets several rows run at once",
+        "or masked accesses, lets several rows run at once, or replaces the general version",
         _interior,
-        "a few operations for each row (`lower/interior_guard.py`)",
+        "the box of active work-items, or a few operations for each row (`lower/interior_guard.py`)",
     ),
     Version(
         "interior groups",
@@ -188,12 +188,14 @@ def _begin_general(unit: NumberingUnit) -> VersionUnit:
 
 
 def _begin_interior(unit: NumberingUnit) -> VersionUnit | None:
-    """It pays where gathers of the general version may become contiguous loads, where several rows may run at once, or
-    where fewer accesses are masked and masked ones are slow.
+    """It pays where it replaces the general version, where gathers of that may become contiguous loads, where several
+    rows may run at once, or where fewer accesses are masked and masked ones are slow.
     """
     body, choices, general = unit.interior_body, unit.choices, unit.general.ready
     if body is None or unit.assumptions is None:
         return None
+    if _replaces(unit):
+        return VersionUnit("interior", body, choices)
     alike = can_share(body) or may_have_row_columns(body)
     sharing = (choices.options.rows or 1) > 1 or (choices.rows > 1 and alike)
     slow = _masked(general) if choices.slow_masks else 0
@@ -202,10 +204,17 @@ def _begin_interior(unit: NumberingUnit) -> VersionUnit | None:
     return VersionUnit("interior", body, choices)
 
 
+def _replaces(unit: NumberingUnit) -> bool:
+    """Does it replace the general version where there is any work? That takes masks out of short code; divergent loops
+    have masks of their own.
+    """
+    return unit.settled and not unit.general.ready.shapes.divergent_loops
+
+
 def _keep_interior(unit: NumberingUnit, made: VersionUnit) -> bool:
     general = unit.general.ready
     slow = _masked(general) if unit.choices.slow_masks else 0
-    if made.rows is not None or _gathers(made.ready) < _gathers(general):
+    if _replaces(unit) or made.rows is not None or _gathers(made.ready) < _gathers(general):
         return True
     return bool(slow) and _masked(made.ready) < slow
 

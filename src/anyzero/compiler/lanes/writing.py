@@ -116,12 +116,27 @@ def write_block_loops(unit: NumberingUnit) -> None:
     if unit.strips is not None:
         assert unit.strips.rows is not None
         ready = unit.strips.ready
-        strips = Strips(unit.strips.choices.prefix, unit.strips.rows.count, len(ready.regions), ready.storage.size)
+        # Before AVX, what a strip keeps in memory costs more than the caches gain where rows are no power of two.
+        strips = Strips(
+            *(unit.strips.choices.prefix, unit.strips.rows.count, len(ready.regions), ready.storage.size),
+            partial=_has_avx(unit),
+        )
     twice, assumptions = BY_NAME["full vectors"].wants(unit), _assumptions(unit)
     large = unit.general.ready.streams.large(unit.choices.cache_bytes)
+    checks = unit.checks
+    # Accesses that are contiguous across rows take whole vectors.
+    masked = unit.rows is not None and not unit.rows.columns
+    if checks is not None:
+        checks.settled = unit.interior is not None and unit.settled
     unit.out.functions.append(
-        flat_entry(unit.entry, unit.choices, unit.before, twice, large, unit.row_count, assumptions, strips)
+        flat_entry(
+            *(unit.entry, unit.choices, unit.before, twice, large, unit.row_count, assumptions, strips, checks, masked)
+        )
     )
+
+
+def _has_avx(unit: NumberingUnit) -> bool:
+    return unit.choices.target.register >= 32
 
 
 def _assumptions(unit: NumberingUnit) -> Assumptions | None:

@@ -5,7 +5,11 @@ Blocks away from the edges may run strip by strip, see `transform/strip_mine.py`
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from anyzero.compiler.llvm import I32, PTR, Type, Value
+from anyzero.compiler.lower.active_box import Checks, bounds
+from anyzero.compiler.lower.active_rows import ActiveRows
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.interior_guard import holds
@@ -29,6 +33,8 @@ class Strips:
     regions: int
     per_vector: int
     """Bytes that each keeps from strip to strip."""
+    partial: bool
+    """Does it pay for a part of a block as well?"""
 
 
 def flat_entry(
@@ -40,11 +46,18 @@ def flat_entry(
     rows: int = 1,
     granted: Assumptions | None = None,
     strips: Strips | None = None,
+    checks: Checks | None = None,
+    masked: bool = False,
 ) -> str:
-    """Block by block: the engine chooses their size, and the last ones extend beyond the launch."""
+    """Block by block: the engine chooses their size, and the last ones extend beyond the launch.
+
+    With `masked`, code for several rows or for the interior may run under a mask, as the general code does.
+    """
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
     ends = [offset + size for offset, size in zip(e.offset, e.global_size, strict=True)]
+    box = bounds(e, checks) if checks is not None else None
+    inside = ActiveRows(e, masked) if checks is not None and checks.settled else None
     block = e.variable(e.first)
 
     def run() -> None:
@@ -58,7 +71,7 @@ def flat_entry(
         )
         stride = choices.grid_stride
         if stride is None:
-            elements((x0, y0, z0), (x1, y1, z1))
+            cut((x0, y0, z0), (x1, y1, z1))
             return
         bound, shift = _elements(e, stride), e.variable(e.number(0))
 
@@ -69,35 +82,87 @@ def flat_entry(
 
         e.while_(lambda: b.compare(stride.predicate, x0 + e.get(shift), bound), further)
 
+    def cut(start: Corner, stop: Corner) -> None:
+        if box is None:
+            elements(start, stop)
+            return
+        x0, y0, z0 = (b.intrinsic("smax", first, low) for first, low in zip(start, box.low, strict=True))
+        x1, y1, z1 = (
+            b.intrinsic("smax", b.intrinsic("smin", end, high), first)
+            for end, high, first in zip(stop, box.high, (x0, y0, z0), strict=True)
+        )
+        start, stop = (x0, y0, z0), (x1, y1, z1)
+        if inside is None:
+            elements(start, stop)
+        else:
+            e.choose(box.known, lambda: active(start, stop), lambda: pieces(start, stop, one_by_one))
+
     def elements(start: Corner, stop: Corner) -> None:
-        (x0, y0, z0), (x1, y1, z1) = start, stop
         if strips is None:
-            pieces(x0, x1, y0, y1, z0, z1)
+            pieces(start, stop, lines)
         else:
             e.choose(
                 _fits(e, strips.rows, start, stop),
                 lambda: _strip_by_strip(e, strips, start, stop),
-                lambda: pieces(x0, x1, y0, y1, z0, z1),
+                lambda: pieces(start, stop, lines),
             )
 
-    def pieces(x0: Value, x1: Value, y0: Value, y1: Value, z0: Value, z1: Value) -> None:
+    def active(start: Corner, stop: Corner) -> None:
+        """A block in which all work-items pass their checks."""
+        if strips is None:
+            pieces(start, stop, active_lines)
+            return
+        (x0, y0, z0), (x1, y1, z1) = start, stop
+        wide, high = ((x1 - x0) & -e.step, (y1 - y0) & -strips.rows)
+        fit = b.compare("ule", x1, (x0 | 0x7FFFFFFF) + 1) & b.compare("ne", wide, 0)
+        if not strips.partial:
+            fit = fit & b.compare("eq", wide, x1 - x0) & b.compare("eq", high, y1 - y0)
+        right, below = x0 + wide, y0 + b.select(fit, high, e.number(0))
+        e.if_(b.compare("ne", below, y0), lambda: _strip_by_strip(e, strips, start, (right, below, z1)))
+        # What is left: on the right side of the strips, then below them.
+        left, top, bottom = e.variable(right), e.variable(y0), e.variable(below)
+
+        def beside() -> None:
+            pieces((e.get(left), e.get(top), z0), (x1, e.get(bottom), z1), active_lines)
+            e.set(left, x0)
+            e.set(top, e.get(bottom))
+            e.set(bottom, y1 + b.cast("zext", b.compare("eq", e.get(bottom), y1), "i64"))
+
+        e.while_(lambda: b.compare("sle", e.get(bottom), y1), beside)
+
+    def pieces(start: Corner, stop: Corner, write: Callable[[Value, Value, Value, Value, Value], None]) -> None:
+        (x0, y0, z0), (x1, y1, z1) = start, stop
         at = e.variable(x0)
 
         def piece() -> None:
             # Vectors end where 31 bits would overflow, so that the low half of an id never wraps between two lanes.
-            start = e.get(at)
-            stop = b.intrinsic("umin", (start | 0x7FFFFFFF) + 1, x1)
-            e.for_(
-                z0, z1, 1,
-                lambda gz: e.lines(
-                    y0, y1,
-                    lambda gy: rows_(start, stop, gy, gz),
-                    lambda gy: e.row(start, stop, lambda gx, mask: vector(gx, gy, gz, mask)),
-                ),
-            )  # fmt: skip
-            e.set(at, stop)
+            first = e.get(at)
+            last = b.intrinsic("umin", (first | 0x7FFFFFFF) + 1, x1)
+            e.for_(z0, z1, 1, lambda gz: write(first, last, y0, y1, gz))
+            e.set(at, last)
 
         e.while_(lambda: b.compare("ult", e.get(at), x1), piece)
+
+    def lines(x0: Value, x1: Value, y0: Value, y1: Value, gz: Value) -> None:
+        e.lines(
+            y0, y1,
+            lambda gy: rows_(x0, x1, gy, gz),
+            lambda gy: e.row(x0, x1, lambda gx, mask: vector(gx, gy, gz, mask)),
+        )  # fmt: skip
+
+    def active_lines(x0: Value, x1: Value, y0: Value, y1: Value, gz: Value) -> None:
+        assert inside is not None
+        inside.write(
+            x0, x1, y0, y1,
+            lambda gx, gy, mask: vector(gx, gy, gz, mask, e.number(0)),
+            lambda gx, gy, mask: vector(gx, gy, gz, mask),
+        )  # fmt: skip
+
+    def one_by_one(x0: Value, x1: Value, y0: Value, y1: Value, gz: Value) -> None:
+        def row(gy: Value) -> None:
+            keep(e.for_(x0, x1 + (e.step - 1), e.step, lambda gx: vector(gx, gy, gz, e.first_lanes(x1 - gx))))
+
+        e.for_(y0, y1, 1, row)
 
     def rows_(start: Value, stop: Value, gy: Value, gz: Value) -> None:
         e.rows_of_vectors(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anyzero.compiler.llvm import I1, I64, Type, Value
@@ -19,8 +19,8 @@ _ALONG = (("builtin", ("global_id", 0)), ("builtin", ("local_id", 0)))
 def holds(e: Entry, granted: Assumptions, ids: dict[str, Value], further: Sequence[int | Value]) -> Value:
     """`ids` are those of the first work-item, and the last one is `further` in each dimension."""
     answer = e.b.constant(1, I1)
-    for _, total in _totals(e, granted, ids, further):
-        answer = answer & e.b.compare("sge", total, 0)
+    for _, least in _totals(e, granted, ids, further):
+        answer = answer & e.b.compare("sge", least, 0)
     return answer
 
 
@@ -35,15 +35,15 @@ def interior_of_row(
     b, none = e.b, e.number(0)
     length = (stop - start) & -e.step
     first, last = none, length - 1
-    for slope, total in _totals(e, granted, ids, (e.step - 1, e.rows - 1, 0)):
-        missing = b.compare("slt", total, 0)
+    for slope, least in _totals(e, granted, ids, (e.step - 1, e.rows - 1, 0)):
+        missing = b.compare("slt", least, 0)
         if slope > 0:
-            # Saturated, because the total may be the smallest number, which has no negative.
-            distance = b.intrinsic("ssub.sat", none, total)
+            # Saturated, because the sum may be the smallest number, which has no negative.
+            distance = b.intrinsic("ssub.sat", none, least)
             steps = b.binary("udiv", distance + (slope - 1), e.number(slope)) if slope > 1 else distance
             first = b.intrinsic("smax", first, b.select(missing, steps, none))
         else:
-            steps = b.binary("udiv", total, e.number(-slope)) if slope < -1 else total
+            steps = b.binary("udiv", least, e.number(-slope)) if slope < -1 else least
             last = b.intrinsic("smin", last, b.select(missing, e.number(-1), steps if slope else last))
     # The first vector may begin up to the whole of itself later, and the last one where its first work-item is.
     first = (b.intrinsic("umin", first, length) + (e.step - 1)) & -e.step
@@ -57,11 +57,17 @@ def _totals(
     for terms, least in granted.least.items():
         if not terms:
             continue
-        total, slope = e.number(least), 0
-        for leaf, factor in terms:
-            total = total + _at_worst(e, leaf, factor, ids, further) * factor
-            slope += factor if leaf in _ALONG else 0
-        yield slope, total
+        yield sum(factor for leaf, factor in terms if leaf in _ALONG), total(e, terms, least, ids, further)
+
+
+def total(
+    e: Entry, terms: Iterable[tuple[Any, int]], constant: int, ids: dict[str, Value], further: Sequence[int | Value]
+) -> Value:
+    """A sum at its minimum over the work-items."""
+    made = e.number(constant)
+    for leaf, factor in terms:
+        made = made + _at_worst(e, leaf, factor, ids, further) * factor
+    return made
 
 
 def _at_worst(e: Entry, leaf: Any, factor: int, ids: dict[str, Value], further: Sequence[int | Value]) -> Value:

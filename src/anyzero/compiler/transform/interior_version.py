@@ -7,10 +7,12 @@ assumptions hold, which a few operations per row decide at run time; elsewhere t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from anyzero.compiler.analysis.affine import LARGEST, Form, Forms, Leaf, Size
 from anyzero.compiler.analysis.early_exits import outcomes_with_work
-from anyzero.compiler.analysis.loops import Loops, find_loops
-from anyzero.compiler.dominators import Dominators, dominators
+from anyzero.compiler.analysis.loops import find_loops
+from anyzero.compiler.dominators import dominators
 from anyzero.compiler.folding import compared
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.block_order import number
@@ -38,17 +40,22 @@ class Assumptions:
         """Assumes that a sum is not negative; False where it is not affine."""
         if form is None:
             return False
-        for inner, low, high in form.narrow:
-            self._inside(inner, low, high)
-        self._note(form)
+        self.widened(form)
+        self.note(form)
         return True
 
-    def _inside(self, form: Form, low: int, high: int) -> None:
-        self._note(Form(form.terms, form.low - low, form.high - low))
-        minus = tuple((leaf, -factor) for leaf, factor in form.terms)
-        self._note(Form(minus, high - form.high, high - form.low))
+    def widened(self, form: Form) -> None:
+        """Assumes that no part of the sum wraps around before it is widened."""
+        for inner, low, high in form.narrow:
+            self._inside(inner, low, high)
 
-    def _note(self, form: Form) -> None:
+    def _inside(self, form: Form, low: int, high: int) -> None:
+        self.note(Form(form.terms, form.low - low, form.high - low))
+        minus = tuple((leaf, -factor) for leaf, factor in form.terms)
+        self.note(Form(minus, high - form.high, high - form.low))
+
+    def note(self, form: Form) -> None:
+        """Assumes that it is not negative, and nothing else."""
         terms = tuple(sorted(form.terms, key=repr))
         self.least[terms] = min(form.low, self.least.get(terms, form.low))
 
@@ -58,6 +65,13 @@ class Assumptions:
         self._inside(
             form, low if type_ == "i32" or unsigned else -LARGEST, (1 << 31) - 1 if type_ == "i32" else LARGEST
         )
+
+    def follow_from(self, known: Iterable[tuple[tuple[tuple[Leaf, int], ...], int]]) -> bool:
+        """Do they hold wherever these sums, with their constants, are not negative?"""
+        best: dict[tuple[tuple[Leaf, int], ...], int] = {}
+        for terms, constant in known:
+            best[terms] = min(constant, best.get(terms, constant))
+        return all(terms in best and best[terms] <= least for terms, least in self.least.items() if terms)
 
     @property
     def possible(self) -> bool:
@@ -69,7 +83,7 @@ def interior_version(body: Body, group: Size | None = None) -> tuple[Body, Assum
 
     With a group size, the conditions are those of whole groups, and nothing is assumed of places within them.
     """
-    forms = Forms(*_loops(body), group)
+    forms = forms_of(body, group)
     granted = Assumptions()
     instead: dict[Op, Op] = {}
     reduced: list[Op] = []
@@ -95,10 +109,11 @@ def interior_version(body: Body, group: Size | None = None) -> tuple[Body, Assum
     return made, granted
 
 
-def _loops(body: Body) -> tuple[Loops, Dominators[Block]]:
+def forms_of(body: Body, group: Size | None = None) -> Forms:
+    """Its affine forms, which need loops."""
     number(body)
     immediate = dominators(body.blocks[0], lambda block: block.successors)
-    return find_loops(body, immediate), immediate
+    return Forms(find_loops(body, immediate), immediate, group)
 
 
 def _settled(op: Op, forms: Forms, granted: Assumptions, body: Body, wanted: bool | None) -> Op | None:
