@@ -185,7 +185,11 @@ def chains(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int, s
     searches = _searches(body, flow, shapes)
     # Lanes are combined before an atomic operation: their number must be the same in both stages then.
     deep = searches and registers >= MANY and not soon and not any(op.name == "atomic" for op in body.ops)
-    wanted = _wanted(body, flow, shapes, flat, registers, searches, deep)
+    if flat and not soon and mostly_short(body, shapes):
+        # More lanes take longer to compile.
+        wanted = 4
+    else:
+        wanted = _wanted(body, flow, shapes, flat, registers, searches, deep)
     if flat and searches:
         return wanted
     while wanted > 1 and registers < MANY and wanted * _most_carried(flow, shapes) > registers * 3 // 4:
@@ -224,8 +228,6 @@ def _wanted(body: Body, flow: Flow, shapes: Shapes, flat: bool, registers: int, 
         # Divisions and roots of several vectors overlap in straight-line code, whatever is spilled.
         straight = registers < MANY and not flow.loops.all
         half = mostly_wide(body, shapes) and not straight and not searches
-        if mostly_short(body, shapes):
-            return 4
         most = MULTIPLYING if registers < MANY and _multiplies(flow, shapes) else 4
         return (most if few or deep else 2) // (2 if half else 1)
     # A kernel that reads ids in more than one dimension is likely to have narrow groups.
