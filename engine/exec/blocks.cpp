@@ -13,7 +13,7 @@ namespace {
 // holds the pages of their rows when the next block reads from them. All widths are multiples of a cache line.
 constexpr uint64_t kWidth = 128, kHeight = 16, kSharedHeight = 128;
 constexpr uint64_t kShortWidth = 512;  // about that many bytes or shorts: as much memory as 128 floats, and less work around it
-constexpr uint64_t kLongest = 4096;  // width of a block in a launch of a single row
+constexpr uint64_t kLongest = 4096;    // width of a block in a launch of a single row
 constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
 // Until the time of a work-item is known, one thread measures a small block.
 constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
