@@ -55,7 +55,7 @@ def find_streams(body: Body, loops: Loops, shapes: Shapes, lanes: int) -> Stream
 def memory_bound(body: Body, flow: Flow, lanes: int) -> bool:
     """Does it do little more than read and write neighbours, each once?"""
     # This check alone rejects most kernels, before uniformity is computed.
-    if flow.loops.all or any(_busy(op) for op in body.ops):
+    if flow.loops.all or any(is_busy(op) for op in body.ops):
         return False
     shapes = analyse(body, flow, lanes)
     accesses, others = 0, 0
@@ -70,7 +70,8 @@ def memory_bound(body: Body, flow: Flow, lanes: int) -> bool:
     return 0 < accesses >= others
 
 
-def _busy(op: Op) -> bool:
+def is_busy(op: Op) -> bool:
+    """Does it become many instructions?"""
     return op.name in LONG or (op.name == "math" and op.info[0] not in CHEAP_MATHS)
 
 

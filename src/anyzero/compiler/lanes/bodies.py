@@ -45,6 +45,7 @@ from anyzero.compiler.transform.outline import outline
 from anyzero.compiler.transform.pack_components import may_pack, pack_components
 from anyzero.compiler.transform.pipelined_loads import load_in_turn
 from anyzero.compiler.transform.prefetch import insert_prefetches
+from anyzero.compiler.transform.prefetch_streams import prefetch_streams
 from anyzero.compiler.transform.regions import split
 from anyzero.compiler.transform.residency_checks import check_residency
 from anyzero.compiler.transform.shifts_to_casts import shifts_to_casts
@@ -275,6 +276,17 @@ def run_streaming_stores(unit: VersionUnit) -> None:
 def run_prefetch(unit: VersionUnit) -> None:
     assert unit.flow is not None
     insert_prefetches(unit.body, unit.flow, unit.shapes, unit.choices.lanes)
+
+
+def has_streams(unit: VersionUnit) -> bool:
+    return unit.choices.flat and not unit.options.quick
+
+
+def run_prefetch_streams(unit: VersionUnit) -> None:
+    assert unit.flow is not None
+    choices = unit.choices
+    registers = choices.lanes * 4 // choices.target.register
+    prefetch_streams(unit.body, unit.flow, unit.shapes, choices.lanes, registers)
 
 
 def run_widen_induction(unit: VersionUnit) -> None:

@@ -123,6 +123,15 @@ VERSION_PASSES: Final = (
         functions=True,
     ),
     Pass(
+        "prefetch-streams",
+        bodies.run_prefetch_streams,
+        VERSION,
+        "kernels that compute much with neighbouring numbers prefetch those of later vectors",
+        "needs uniformity, and loads that are merged",
+        ("transform/prefetch_streams.py",),
+        Condition("kernels without groups; not in the first stage", bodies.has_streams),
+    ),
+    Pass(
         "widen-induction",
         bodies.run_widen_induction,
         VERSION,
