@@ -15,6 +15,8 @@ constexpr uint64_t kWidth = 128, kHeight = 16, kSharedHeight = 128;
 constexpr uint64_t kShortWidth = 512;  // about that many bytes or shorts: as much memory as 128 floats, and less work around it
 constexpr uint64_t kLongest = 4096;    // width of a block in a launch of a single row
 constexpr uint64_t kLeastWidth = 64, kLeastHeight = 8;
+// Blocks that take longer, in picoseconds, are cut down to the width of a vector, so that many threads finish together.
+constexpr uint64_t kLongBlock = 10'000'000, kLeastLongWidth = 16;
 // Until the time of a work-item is known, one thread measures a small block.
 constexpr uint64_t kTrialWidth = 64, kTrialHeight = 4;
 constexpr uint64_t kBlocksForEachThread = 32;
@@ -58,6 +60,8 @@ uint64_t choose_blocks(Grid& grid, const Code& code, uint64_t groups) {
     while (depth > 1 && few()) depth = parts(depth, 2);
     while (height > kLeastHeight && few()) height = parts(height, 2);
     while (width > kLeastWidth && few()) width = parts(width, 2);
+    const uint64_t vector = std::max<uint64_t>(code.lanes(), kLeastLongWidth);
+    while (width > vector && few() && pace > kLongBlock / (width * height * depth)) width = parts(width, 2);
   }
   grid.group_size[0] = width;
   grid.group_size[1] = height;

@@ -121,6 +121,7 @@ class Code {
   bool flat() const { return facts_.flags & KernelFlag::kFlat; }
   bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
   bool short_elements() const { return facts_.flags & KernelFlag::kShortElements; }
+  uint32_t lanes() const { return facts_.lanes; }
 
   // Picoseconds of a work-item; 0 until it has run, and always if it may wait.
   uint64_t pace() const { return pace_.value(); }
