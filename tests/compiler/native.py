@@ -100,7 +100,9 @@ class Loaded:
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
         local, scratch = _aligned(local_bytes, LOCAL_ROOM), _aligned(scratch_bytes)
         place = self.counters.ctypes.data
-        worker = _words(Worker(local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0, place).pack())
+        worker = _words(
+            Worker(local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0, place, 0).pack()
+        ).copy()
         total = counts[0] * counts[1] * counts[2]
         self.entry(block.ctypes.data, grid.ctypes.data, 0, total, worker.ctypes.data)
         assert (local[local_bytes:] == 0xA5).all(), "local memory was overrun"

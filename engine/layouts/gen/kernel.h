@@ -170,14 +170,16 @@ struct Worker {
   uint64_t scratch_bytes;  // size of `scratch`
   void* launch;  // the engine's own; compiled code only passes the worker on
   unsigned char* counters;  // of kernels that count their lanes: room for MOST_COUNTERS, or for as many as the code has
+  unsigned char* sums;  // of kernels with private sums, which write it themselves: the thread's copies
 };
-static_assert(sizeof(Worker) == 48);
+static_assert(sizeof(Worker) == 56);
 static_assert(offsetof(Worker, local) == 0);
 static_assert(offsetof(Worker, scratch) == 8);
 static_assert(offsetof(Worker, local_bytes) == 16);
 static_assert(offsetof(Worker, scratch_bytes) == 24);
 static_assert(offsetof(Worker, launch) == 32);
 static_assert(offsetof(Worker, counters) == 40);
+static_assert(offsetof(Worker, sums) == 48);
 
 // Memory that a checked kernel may touch through a pointer. Behind the Grid lies one for each 8 bytes of arguments, up to
 // CHECKED_WORDS.

@@ -262,6 +262,8 @@ class Variable:
     """The dimensions of a local array, the contiguous one last."""
     read_only: bool = False
     """Is it a constant of the program that lies in a module's block?"""
+    of_thread: bool = False
+    """Does it belong to the thread, and stay from group to group? Its space is `local`."""
 
 
 @dataclass(slots=True, frozen=True)

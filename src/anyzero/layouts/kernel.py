@@ -263,8 +263,8 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
         return cls(found[0:3], found[3:6], found[6:9], found[9:12], found[12], found[13])
 
 
-_WORKER: Final = struct.Struct("<QQQQQQ")
-WORKER_BYTES: Final = 48
+_WORKER: Final = struct.Struct("<QQQQQQQ")
+WORKER_BYTES: Final = 56
 WORKER_OFFSETS: Final = {
     "local": 0,
     "scratch": 8,
@@ -272,10 +272,11 @@ WORKER_OFFSETS: Final = {
     "scratch_bytes": 24,
     "launch": 32,
     "counters": 40,
+    "sums": 48,
 }
 
 
-class Worker(tuple[int, int, int, int, int, int]):
+class Worker(tuple[int, int, int, int, int, int, int]):
     """The memory of a thread that runs work-groups."""
 
     __slots__ = ()
@@ -288,8 +289,9 @@ class Worker(tuple[int, int, int, int, int, int]):
         scratch_bytes: int,
         launch: int,
         counters: int,
+        sums: int,
     ) -> Self:
-        return tuple.__new__(cls, (local, scratch, local_bytes, scratch_bytes, launch, counters))
+        return tuple.__new__(cls, (local, scratch, local_bytes, scratch_bytes, launch, counters, sums))
 
     @property
     def local(self) -> int:
@@ -321,8 +323,21 @@ class Worker(tuple[int, int, int, int, int, int]):
         """Of kernels that count their lanes: room for MOST_COUNTERS, or for as many as the code has."""
         return self[5]
 
+    @property
+    def sums(self) -> int:
+        """Of kernels with private sums, which write it themselves: the thread's copies."""
+        return self[6]
+
     def pack(self) -> bytes:
-        return _WORKER.pack(self.local, self.scratch, self.local_bytes, self.scratch_bytes, self.launch, self.counters)
+        return _WORKER.pack(
+            self.local,
+            self.scratch,
+            self.local_bytes,
+            self.scratch_bytes,
+            self.launch,
+            self.counters,
+            self.sums,
+        )
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:

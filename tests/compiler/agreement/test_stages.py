@@ -26,7 +26,7 @@ OWN = {"object", "shares_rows", "spill_bytes", "scratch_fixed", "scratch_per_vec
 
 def _visible(kernel: CompiledKernel) -> list[object]:
     """Programs see lanes as sub-groups only."""
-    own = OWN if kernel.sub_groups else OWN | {"lanes"}
+    own = OWN if kernel.sub_groups else OWN | {"lanes", "lanes_because"}
     return [getattr(kernel, name) for name in CompiledKernel.__dataclass_fields__ if name not in own]
 
 

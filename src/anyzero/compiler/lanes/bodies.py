@@ -9,6 +9,7 @@ from anyzero.compiler.analysis.columns import may_have_columns
 from anyzero.compiler.analysis.early_exits import outcomes_before_effects
 from anyzero.compiler.analysis.first_item import first_item
 from anyzero.compiler.analysis.group_uniformity import group_uniform
+from anyzero.compiler.analysis.index_limits import Limits
 from anyzero.compiler.analysis.row_columns import FEWEST, LINE, columns, tall
 from anyzero.compiler.analysis.rows import apart, worth
 from anyzero.compiler.analysis.spin_loops import may_wait
@@ -46,6 +47,7 @@ from anyzero.compiler.transform.pack_components import may_pack, pack_components
 from anyzero.compiler.transform.pipelined_loads import load_in_turn
 from anyzero.compiler.transform.prefetch import insert_prefetches
 from anyzero.compiler.transform.prefetch_streams import prefetch_streams
+from anyzero.compiler.transform.private_sums import private_sums
 from anyzero.compiler.transform.regions import split
 from anyzero.compiler.transform.residency_checks import check_residency
 from anyzero.compiler.transform.shifts_to_casts import shifts_to_casts
@@ -127,6 +129,13 @@ def run_unroll_tiles(unit: KernelUnit) -> None:
         for simplify in (cse, dce):
             simplify(unit.body)
         unit.flow = loop_simplify(unit.body)
+
+
+def run_private_sums(unit: KernelUnit) -> None:
+    limits = Limits(unit.flow.immediate, unit.translation.kernel.required_group_size)
+    unit.sums = private_sums(unit.body, limits)
+    if unit.sums:
+        unit.entry = f"summed.{unit.entry}"
 
 
 def run_narrow_integers(unit: KernelUnit) -> None:

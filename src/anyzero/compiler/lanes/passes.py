@@ -206,6 +206,21 @@ PASSES: Final = (
         ("lanes/choice.py",),
     ),
     Pass(
+        "private-sums",
+        bodies.run_private_sums,
+        KERNEL,
+        "atomic operations without a result, on few elements of a buffer, become plain ones on copies of each thread, "
+        "which are applied when the thread has run its groups",
+        "the waits of spin loops are known; the number of lanes depends on what operations cost",
+        ("transform/private_sums.py", "analysis/index_limits.py"),
+        Condition(
+            "no checks, no residency checks, no loops that wait for memory, not in the first stage",
+            lambda unit: (
+                not (unit.options.one_version or unit.options.checks or unit.options.residency_checks or unit.waits)
+            ),
+        ),
+    ),
+    Pass(
         "narrow-integers",
         bodies.run_narrow_integers,
         KERNEL,
@@ -431,6 +446,15 @@ PASSES: Final = (
         "both are written",
         ("lower/entry.py",),
         Condition("two numberings", lambda unit: len(unit.numberings) > 1),
+    ),
+    Pass(
+        "write-private-sums",
+        writing.write_private_sums,
+        KERNEL,
+        "the entry point, which fills the thread's copies, calls the code for its groups, and applies them",
+        "that code is written",
+        ("lower/private_sums.py",),
+        Condition("private sums", lambda unit: bool(unit.sums)),
     ),
     Pass(
         "write-function",

@@ -28,6 +28,7 @@ from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
 from anyzero.compiler.transform.grid_stride import Bound
 from anyzero.compiler.transform.interior_version import Assumptions
+from anyzero.compiler.transform.private_sums import Sum
 from anyzero.compiler.transform.show import show
 from anyzero.lazy_dataclass import dataclass, field
 from anyzero.lazy_namedtuple import NamedTuple
@@ -251,6 +252,8 @@ class KernelUnit:
     """Does it have spin loops?"""
     termination: Termination = field(init=False)
     first_item: FirstItem = field(init=False)
+    sums: list[Sum] = field(default_factory=list)
+    """Buffers whose atomic updates each thread collects."""
     narrow: bool = False
     """Are registers of half the size used?"""
     short_elements: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import Combine
-from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit
+from anyzero.compiler.lanes.units import ENTRY, FunctionUnit, KernelUnit, NumberingUnit
 from anyzero.compiler.lanes.versions import BY_NAME
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
@@ -15,6 +15,7 @@ from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, grou
 from anyzero.compiler.lower.group_pairs import are_paired
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.notes import group_notes
+from anyzero.compiler.lower.private_sums import summing_entry
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
 from anyzero.compiler.lower.register_tiles import find_tiles
 from anyzero.compiler.transform.interior_version import Assumptions
@@ -226,6 +227,11 @@ def _write_combines(unit: NumberingUnit) -> dict[int, str]:
 def write_choice_of_numbering(unit: KernelUnit) -> None:
     rows, linear = (each.entry for each in unit.numberings)
     unit.out.functions.append(either_entry(unit.entry, rows, linear, unit.choices, unit.filled))
+
+
+def write_private_sums(unit: KernelUnit) -> None:
+    inner, unit.entry = unit.entry, ENTRY
+    unit.out.functions.append(summing_entry(ENTRY, inner, unit.sums, unit.choices))
 
 
 def write_called(unit: FunctionUnit) -> None:

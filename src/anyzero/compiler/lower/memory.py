@@ -379,8 +379,8 @@ def local_argument(e: Emitter, op: Op) -> None:
     e.scalars[op] = e.moved(local_memory(e), place)
 
 
-def local_memory(e: Emitter) -> Value:
-    place = e.moved(e.frame.worker, WORKER_OFFSETS["local"])
+def local_memory(e: Emitter, field: str = "local") -> Value:
+    place = e.moved(e.frame.worker, WORKER_OFFSETS[field])
     return e.b.load(PTR, place, align=8, invariant=True)
 
 
@@ -389,7 +389,7 @@ def variable(e: Emitter, op: Op) -> None:
     what = op.info
     b = e.b
     if what.space == "local":
-        e.scalars[op] = e.moved(local_memory(e), what.offset)
+        e.scalars[op] = e.moved(local_memory(e, "sums" if what.of_thread else "local"), what.offset)
     elif what.space == "global":
         e.scalars[op] = e.moved(Value(b, f"@{constants.block(e, what.module)}", PTR), what.offset)
     elif what.space == "constant":
