@@ -12,7 +12,7 @@ from anyzero.compiler.llvm import BITS, PTR, Type, Value
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import Entry, keep
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
-from anyzero.compiler.transform.private_sums import Sum
+from anyzero.compiler.transform.private_sums import LINE, Sum, padded
 from anyzero.layouts.kernel import WORKER_OFFSETS
 
 _OPERATIONS = {"smin": "min", "smax": "max"}
@@ -24,7 +24,7 @@ class _Around(Entry):
 
     def __init__(self, symbol: str, sums: Sequence[Sum], choices: Choices) -> None:
         super().__init__(symbol, choices, LaunchInvariants(), False)
-        self._copies = self.room(max(each.variable.offset + each.variable.size for each in sums), 64)
+        self._copies = self.room(max(each.variable.offset + padded(each.variable.size) for each in sums), LINE)
         self.b.store(self._copies, self.at(self.worker, WORKER_OFFSETS["sums"]), align=8)
 
     def pointers(self) -> list[str]:
@@ -32,16 +32,30 @@ class _Around(Entry):
         return ["ptr %arguments", "ptr %grid", "ptr %worker"]
 
     def fill(self, sum_: Sum) -> None:
-        nothing = self.b.constant(_nothing(sum_), _word(sum_))
-        self._each(sum_, lambda _, copy: self.b.store(nothing, copy))
+        nothing = self.b.spread(self.b.constant(_nothing(sum_), _word(sum_)), LINE // SIZES[sum_.element])
+        self._lines(sum_, lambda _, line: self.b.store(nothing, line, align=LINE))
 
     def apply(self, sum_: Sum) -> None:
-        buffer = self.b.load(PTR, self.at(self.arguments, sum_.argument), align=8)
-        self._each(sum_, lambda place, copy: self._apply(sum_, copy, self.at(buffer, place)))
+        b, size = self.b, SIZES[sum_.element]
+        buffer = b.load(PTR, self.at(self.arguments, sum_.argument), align=8)
 
-    def _each(self, sum_: Sum, body: Callable[[Value, Value], None]) -> None:
-        copies, end = self.at(self._copies, sum_.variable.offset), self.number(sum_.variable.size)
-        keep(self.for_(self.number(0), end, SIZES[sum_.element], lambda place: body(place, self.at(copies, place))))
+        def search(place: Value, line: Value) -> None:
+            words = b.load(Type(_word(sum_).element, LINE // size), line, align=LINE)
+            changed = b.reinterpret(b.compare("ne", words, _nothing(sum_)), Type(f"i{LINE // size}"))
+            self.if_(b.compare("ne", changed, 0), lambda: update(place, line))
+
+        def update(place: Value, line: Value) -> None:
+            def element(at: Value) -> None:
+                self._apply(sum_, self.at(line, at), self.at(buffer, place + at))
+
+            keep(self.for_(self.number(0), self.number(LINE), size, element))
+
+        self._lines(sum_, search)
+
+    def _lines(self, sum_: Sum, body: Callable[[Value, Value], None]) -> None:
+        """The body gets the place among the elements and the address of the copy, line by line."""
+        copies, end = self.at(self._copies, sum_.variable.offset), self.number(padded(sum_.variable.size))
+        keep(self.for_(self.number(0), end, LINE, lambda place: body(place, self.at(copies, place))))
 
     def _apply(self, sum_: Sum, copy: Value, element: Value) -> None:
         b, type_ = self.b, Type(sum_.element)

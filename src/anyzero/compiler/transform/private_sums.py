@@ -19,6 +19,9 @@ from anyzero.lazy_namedtuple import NamedTuple
 MOST_BYTES = 4096
 """Of all copies. They are filled and searched at each turn of a thread, which takes some microseconds."""
 
+LINE = 64
+"""Bytes that are filled and searched at once."""
+
 KINDS = {"sub": "add"} | {each: each for each in ("add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd")}
 """The operations that may be done in any order and in parts, with the one that applies the parts."""
 
@@ -51,8 +54,8 @@ def private_sums(body: Body, limits: Limits) -> list[Sum]:
     kind, element = next((KINDS[op.info.kind], op.type) for op in chosen)
     sums, copies, place = [], {}, 0
     for base, end in buffers.items():
-        variable = Variable(end, 64, "local", "sums", place, of_thread=True)
-        place += -(-end // 64) * 64
+        variable = Variable(end, LINE, "local", "sums", place, of_thread=True)
+        place += padded(end)
         copies[base] = Op("variable", "ptr", info=variable, block=body.blocks[0])
         sums.append(Sum(base.info, kind, element, variable))
     body.variables += [each.variable for each in sums]
@@ -61,6 +64,11 @@ def private_sums(body: Body, limits: Limits) -> list[Sum]:
         op.args[0] = _moved(op, copies)
         op.info = Atomic(op.info.kind, "group", "local")
     return sums
+
+
+def padded(size: int) -> int:
+    """Bytes of whole lines."""
+    return -(-size // LINE) * LINE
 
 
 def _candidates(body: Body, limits: Limits) -> dict[Op, int]:
