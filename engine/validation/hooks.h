@@ -58,7 +58,20 @@ void after_zeCommandListDestroy(ze_result_t result, ze_command_list_handle_t obj
 void after_zeCommandQueueDestroy(ze_result_t result, ze_command_queue_handle_t object);
 void before_zeContextDestroy(ze_context_handle_t context);
 
-// Contents of device memory: initialization.cpp
+// Contents of device memory and of images: initialization.cpp
+ze_result_t before_zeCommandListAppendImageCopy(ze_command_list_handle_t list, ze_image_handle_t to, ze_image_handle_t from,
+                                                ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t list, ze_image_handle_t to, ze_image_handle_t from,
+                                                      const ze_image_region_t* to_region, const ze_image_region_t* from_region,
+                                                      ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t list, ze_image_handle_t to, const void* from,
+                                                          const ze_image_region_t* region, ze_event_handle_t signal, uint32_t n,
+                                                          ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t list, ze_image_handle_t to, const void* from,
+                                                             const ze_image_region_t* region, uint32_t row_pitch,
+                                                             uint32_t slice_pitch, ze_event_handle_t signal, uint32_t n,
+                                                             ze_event_handle_t* waits);
+void after_zeImageGetDeviceOffsetExp(ze_result_t result, ze_image_handle_t image, uint64_t* offset);
 ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t list, void* to, ze_image_handle_t from,
                                                         const ze_image_region_t* region, ze_event_handle_t signal, uint32_t n,
                                                         ze_event_handle_t* waits);

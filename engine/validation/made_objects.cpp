@@ -14,6 +14,7 @@
 #include "../objects/memory/allocation.h"
 #include "../system/mutex.h"
 #include "hooks.h"
+#include "initialization.h"
 
 namespace anyzero {
 
@@ -152,6 +153,7 @@ void after_zeEventPoolCreate(ze_result_t result, ze_context_handle_t context, co
 void after_zeImageCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, const ze_image_desc_t*,
                          ze_image_handle_t* made) {
   note_object(result, context, made, "an image");
+  if (result == ZE_RESULT_SUCCESS) note_new_image(*made);
 }
 
 void after_zeSamplerCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, const ze_sampler_desc_t*,

@@ -222,6 +222,12 @@ RULES: Final = {
             "Fill or copy to the allocation first, or read only the part that was written.",
         ),
         Rule(
+            "uninitialized-texel",
+            "init",
+            "The texels of an image have no defined contents until a copy or a kernel has written them.",
+            "Copy to the image or let a kernel write it first, or read only the part that was written.",
+        ),
+        Rule(
             "uninitialized-local",
             "init",
             "Local memory has no defined contents when a group begins.",
