@@ -4,6 +4,7 @@
 
 #include "../abi/gen/ze_api.h"
 #include "../check/finding.h"
+#include "device_scope.h"
 
 namespace anyzero {
 
@@ -109,6 +110,9 @@ void before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t lis
                                                     const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
                                                     ze_event_handle_t* waits);
 
+// Events between devices: device_scope.cpp
+void after_zeEventCreate(ze_result_t result, ze_event_pool_handle_t pool, const ze_event_desc_t* desc, ze_event_handle_t* made);
+
 // Commands that the host has seen done, for the order of commands: races.cpp
 void after_zeEventQueryKernelTimestamp(ze_result_t result, ze_event_handle_t event, ze_kernel_timestamp_result_t* times);
 void after_zeFenceHostSynchronize(ze_result_t result, ze_fence_handle_t fence, uint64_t timeout);
@@ -121,7 +125,7 @@ void after_zeCommandQueueExecuteCommandLists(ze_result_t result, ze_command_queu
 void note_appended(ze_command_list_handle_t list);
 // After every append.
 inline void check_appended(ze_command_list_handle_t list) {
-  if (is_checked(kCheckRaces)) note_appended(list);
+  if (follows_commands()) note_appended(list);
 }
 
 // Of every append that waits for events or signals one.

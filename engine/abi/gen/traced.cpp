@@ -1752,6 +1752,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle
   CheckedCall checked("zeEventCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x11, "ze_event_desc_t");
   const ze_result_t result = zeEventCreate(hEventPool, desc, phEvent);
+  if (checked) after_zeEventCreate(result, hEventPool, desc, phEvent);
   record.returned(as_word(result), as_word(hEventPool), as_word(desc), received(result, phEvent));
   return result;
 }

@@ -240,6 +240,12 @@ RULES: Final = {
             "Allocate the memory by itself, or round the offset up.",
         ),
         Rule(
+            "missing-device-scope",
+            "strict",
+            "An event makes what one device wrote visible to another one only if its signal or its wait scope is a device's or the host's; between tiles of a device, any scope does.",
+            "Create the event with ZE_EVENT_SCOPE_FLAG_DEVICE or _HOST in ze_event_desc_t::signal or ::wait.",
+        ),
+        Rule(
             "missing-indirect-access",
             "strict",
             "A kernel may follow pointers in memory only to memory that is resident, or of a kind that it names.",
