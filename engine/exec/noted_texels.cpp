@@ -65,6 +65,29 @@ struct Access {
     if (is_checked(kCheckStop)) raise({Fault::kMistake, 0, 0, instruction, 0});
   }
 
+  // Lanes mostly access consecutive texels of a row by integers: then it is one range of memory. False if that does not do.
+  bool run(uint64_t mask) const {
+    const ImagePlane& plane = image().format->planes[0];
+    if (mask & (mask + 1) || texels.is(CheckFlag::kFloats) || texels.sampler()) return false;
+    if (image().format->n_planes != 1 || plane.across != 1 || plane.down != 1) return false;
+    const unsigned coordinates = texels.site.components, count = static_cast<unsigned>(std::countr_one(mask));
+    for (unsigned i = 0; i < coordinates; ++i)
+      for (unsigned lane = 1; lane < count; ++lane)
+        if (texels.bits(lane, i) != texels.bits(0, i) + (i ? 0 : lane)) return false;
+    uint32_t first[3] = {};
+    for (unsigned i = 0; i < coordinates && i < 3; ++i) first[i] = texels.bits(0, i);
+    const TexelPlaces places = place_of_write(image(), first);
+    if (!places.count || static_cast<uint64_t>(places.at[0].x) + count > image().width) return false;
+    bool done = true;
+    each_element(image(), places.at[0], [&](const unsigned char* begin, size_t bytes) {
+      if (texels.reads())
+        done = written.all_written(number(begin), bytes * count);
+      else
+        written.write(number(begin), bytes * count);
+    });
+    return done;
+  }
+
   void read(unsigned lane) const {
     const unsigned coordinates = texels.site.components;
     TexelRead wanted{texels.sampler(), {}, texels.is(CheckFlag::kFloats), texels.is(CheckFlag::kBlends)};
@@ -118,6 +141,7 @@ void note_texels(RunningWorker& worker, const TexelLanes& texels, uint64_t mask,
   WrittenMemory* written = thread->written_image(*texels.image());
   if (!written || written->complete()) return;
   const Access access{*thread, texels, *written, instruction};
+  if (!texels.is(CheckFlag::kRows) && access.run(mask)) return;
   for (uint64_t left = mask; left; left &= left - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(left));
     if (texels.is(CheckFlag::kRows))

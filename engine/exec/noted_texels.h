@@ -6,7 +6,7 @@
 
 namespace anyzero {
 
-// In front of an access. Texels that are written, or only moved elsewhere, count as written from now on.
+// In front of an access. Texels that are written count as written from now on; reads that are only stored elsewhere pass.
 void note_texels(RunningWorker& worker, const TexelLanes& texels, uint64_t mask, uintptr_t instruction);
 
 }  // namespace anyzero

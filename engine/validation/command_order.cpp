@@ -80,10 +80,12 @@ void CommandOrder::play(RingState& ring, const CommandUse& command) {
       ring.clock.join(object.clock);
       if (several_ && object.shows_to(ring)) ring.visible.join(object.visible);
     } else if (const auto found = rings_.find(wait.ring); found != rings_.end()) {
-      if (&found->second != &ring) ring.clock.join(found->second.clock);
-      ring.clock.join(wait.ring, wait.position);
-      // The scopes of counting events are not looked at.
-      if (several_) ring.visible.join(ring.clock);
+      const auto reach = [&](Clock& clock) {
+        if (&found->second != &ring) clock.join(found->second.clock);
+        clock.join(wait.ring, wait.position);
+      };
+      reach(ring.clock);
+      if (several_) reach(ring.visible);  // the scopes of counting events are not looked at
     }
   }
   const auto ordered = [&](const CommandName& before) {

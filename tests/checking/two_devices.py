@@ -68,6 +68,7 @@ def barriers(pair: Pair) -> None:
 def too_early(pair: Pair) -> None:
     """The event with the scope of the device was signalled in front of the fill."""
     early, late = pair.event(DEVICE), pair.event()
+    pair.az.barrier(pair.two)
     pair.az.barrier(pair.one, early)
     pair.az.fill(pair.one, pair.memory, 1, SIZE, late)
     pair.copy(early, late)
@@ -115,6 +116,7 @@ def kernels(pair: Pair) -> None:
 def other_list(pair: Pair) -> None:
     """Lists of one device see what the other has written, and show it with the scope of theirs."""
     inner, outer = pair.event(), pair.event(DEVICE)
+    pair.az.barrier(pair.two)
     pair.az.fill(pair.one, pair.memory, 1, SIZE, inner)
     pair.az.barrier(pair.other, outer, [inner])
     pair.copy(outer)
@@ -122,12 +124,14 @@ def other_list(pair: Pair) -> None:
 
 def same_device(pair: Pair) -> None:
     event = pair.event()
+    pair.az.barrier(pair.two)
     pair.az.fill(pair.one, pair.memory, 1, SIZE, event)
     pair.az.copy(pair.other, pair.target, pair.memory, SIZE, waits=[event])
 
 
 def later_scope(pair: Pair) -> None:
     narrow, wide = pair.event(), pair.event(NOTHING, DEVICE)
+    pair.az.barrier(pair.two)
     pair.az.fill(pair.one, pair.memory, 1, SIZE, narrow)
     pair.az.barrier(pair.one, wide)
     pair.copy(narrow, wide)

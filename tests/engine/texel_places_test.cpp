@@ -57,7 +57,7 @@ struct Scene {
     az_image_read(&view, read.sampler, 1, 1, read.coordinates, read.floats, nullptr, texel, 0);
     return std::bit_cast<float>(texel[0]);
   }
-  bool holds(const TexelPlace& at) const {
+  bool contains(const TexelPlace& at) const {
     return at.x >= 0 && static_cast<uint64_t>(at.x) < view.width && at.y >= 0 && static_cast<uint32_t>(at.y) < view.height &&
            at.z >= 0 && static_cast<uint32_t>(at.z) < view.slices;
   }
@@ -93,7 +93,7 @@ void compare(Scene& scene) {
   const float before = scene.read(read);
   std::vector<float> kept;
   for (uint32_t i = 0; i < places.count; ++i) {
-    assert(scene.holds(places.at[i]));
+    assert(scene.contains(places.at[i]));
     kept.push_back(scene.texel(places.at[i]));
   }
   // The others together may weigh less than a 256th for each axis.
@@ -116,5 +116,6 @@ int main() {
     Scene scene(kTypes[below(6)]);
     for (int i = 0; i < 4; ++i) compare(scene);
   }
-  std::printf("texel_places: ok\n");
+  std::puts("texel_places_test: ok");
+  return 0;
 }

@@ -96,7 +96,7 @@ inline constexpr RuleText kRules[] = {
     {"uninitialized-texel", CheckKind::Init, "The texels of an image have no defined contents until a copy or a kernel has written them.", "Copy to the image or let a kernel write it first, or read only the part that was written."},
     {"uninitialized-local", CheckKind::Init, "Local memory has no defined contents when a group begins.", "Let the work-items of the group write it, with a barrier behind, before it is read."},
     {"misaligned-pointer", CheckKind::Strict, "A pointer to a number is a multiple of the number's alignment.", "Allocate the memory by itself, or round the offset up."},
-    {"missing-device-scope", CheckKind::Strict, "An event makes what one device wrote visible to another one only if its signal or its wait scope is a device's or the host's; between tiles of a device, any scope does.", "Create the event with ZE_EVENT_SCOPE_FLAG_DEVICE or _HOST in ze_event_desc_t::signal or ::wait."},
+    {"missing-device-scope", CheckKind::Strict, "A device sees what another one wrote only behind an event with the scope of a device or the host.", "Create the event with ZE_EVENT_SCOPE_FLAG_DEVICE or _HOST in ze_event_desc_t::signal or ::wait."},
     {"missing-indirect-access", CheckKind::Strict, "A kernel may follow pointers in memory only to memory that is resident, or of a kind that it names.", "Call zeKernelSetIndirectAccess with the flag of that kind before the launch, or make the memory resident."},
 };
 

@@ -242,7 +242,7 @@ RULES: Final = {
         Rule(
             "missing-device-scope",
             "strict",
-            "An event makes what one device wrote visible to another one only if its signal or its wait scope is a device's or the host's; between tiles of a device, any scope does.",
+            "A device sees what another one wrote only behind an event with the scope of a device or the host.",
             "Create the event with ZE_EVENT_SCOPE_FLAG_DEVICE or _HOST in ze_event_desc_t::signal or ::wait.",
         ),
         Rule(
