@@ -5,57 +5,33 @@
 #include <string>
 #include <utility>
 
-#include "../backends/image_view.h"
 #include "../check/finding.h"
 #include "code.h"
 #include "explain_place.h"
+#include "noted_texels.h"
 #include "packet.h"
 #include "race_report.h"
 #include "running.h"
+#include "texel_lanes.h"
 #include "trap.h"
 
 namespace anyzero {
 
 namespace {
 
-struct Texels {
-  const CheckSite& site;
-  const uint64_t* block;
-  const uint32_t* coordinates;
-
-  bool is(uint32_t flag) const { return site.flags & flag; }
-  const uint64_t* behind_ids() const { return block + (is(CheckFlag::kIdsByLane) ? 3 * size_t{site.lanes} : 3); }
-  const ImageView* image() const { return reinterpret_cast<const ImageView*>(behind_ids()[0]); }
-  // Nullptr also where the image has its own.
-  const SamplerState* sampler() const { return reinterpret_cast<const SamplerState*>(behind_ids()[1]); }
-  bool reads() const { return static_cast<CheckedAccess>(site.kind) == CheckedAccess::Load; }
-  uint32_t bits(unsigned lane, unsigned i) const { return coordinates[size_t{i} * site.lanes + lane]; }
-  void item(unsigned lane, uint64_t* id) const {
-    for (unsigned i = 0; i < 3; ++i) id[i] = is(CheckFlag::kIdsByLane) ? block[size_t{i} * site.lanes + lane] : block[i];
-    if (!is(CheckFlag::kIdsByLane)) id[0] += lane;
-  }
-};
-
-// The number of texels along a coordinate; layers of an array come last.
-uint64_t extent(const ImageView& image, unsigned i) {
-  const bool lines = image.type == ZE_IMAGE_TYPE_1D || image.type == ZE_IMAGE_TYPE_1DARRAY || image.type == ZE_IMAGE_TYPE_BUFFER;
-  if (i == 0) return image.width;
-  return i == 1 && !lines ? image.height : image.slices;
-}
-
 bool is_layer(const ImageView& image, unsigned i) {
   return (image.type == ZE_IMAGE_TYPE_1DARRAY && i == 1) || (image.type == ZE_IMAGE_TYPE_2DARRAY && i == 2);
 }
 
 // A sampler with an address mode defines what lies outside.
-bool defined_outside(const Texels& texels) {
+bool defined_outside(const TexelLanes& texels) {
   if (!texels.reads()) return false;
   const SamplerState* sampler = texels.sampler();
   if (sampler) return sampler->address_mode != ZE_SAMPLER_ADDRESS_MODE_NONE;
   return texels.image()->sampled && texels.is(CheckFlag::kFloats);
 }
 
-bool is_inside(const Texels& texels, unsigned lane) {
+bool is_inside(const TexelLanes& texels, unsigned lane) {
   const SamplerState* sampler = texels.sampler();
   for (unsigned i = 0; i < texels.site.components; ++i) {
     if (sampler && is_layer(*texels.image(), i)) continue;  // a sampler clamps layers
@@ -70,7 +46,7 @@ bool is_inside(const Texels& texels, unsigned lane) {
   return true;
 }
 
-std::string coordinates_text(const Texels& texels, unsigned lane) {
+std::string coordinates_text(const TexelLanes& texels, unsigned lane) {
   std::string text = "(";
   for (unsigned i = 0; i < texels.site.components; ++i) {
     const uint32_t bits = texels.bits(lane, i);
@@ -80,17 +56,11 @@ std::string coordinates_text(const Texels& texels, unsigned lane) {
   return text + ")";
 }
 
-std::string size_text(const Texels& texels) {
-  std::string text;
-  for (unsigned i = 0; i < texels.site.components; ++i) text += (i ? " × " : "") + std::to_string(extent(*texels.image(), i));
-  return text + " texels";
-}
-
-void report_texel(const RunningLaunch& running, const Texels& texels, unsigned lane, uint64_t place, uintptr_t instruction) {
+void report_texel(const RunningLaunch& running, const TexelLanes& texels, unsigned lane, uint64_t place, uintptr_t instruction) {
   Finding finding{Rule::ImageOutOfBounds, place, {}, {}, {}, {}, {}, {}};
   finding.kernel = running.code->facts().name;
   finding.message = "kernel " + finding.kernel + (texels.reads() ? " reads" : " writes") + " the texel " +
-                    coordinates_text(texels, lane) + " of an image of " + size_text(texels);
+                    coordinates_text(texels, lane) + " of an image of " + size_text(*texels.image(), texels.site.components);
   uint64_t item[3];
   texels.item(lane, item);
   finding.work_item = work_item_text(*running.launch, running.grid, item);
@@ -98,20 +68,26 @@ void report_texel(const RunningLaunch& running, const Texels& texels, unsigned l
   report(std::move(finding));
 }
 
-}  // namespace
-
-void check_texels(RunningWorker& worker, const CheckSite& site, const uint64_t* block, uint64_t mask, const uint32_t* coordinates,
-                  uintptr_t instruction) {
-  const Texels texels{site, block, coordinates};
-  if (!is_checked(kCheckMemory) || !texels.image() || defined_outside(texels)) return;
+void compare(RunningWorker& worker, const TexelLanes& texels, uint64_t mask, uintptr_t instruction) {
   for (uint64_t left = mask; left; left &= left - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(left));
     if (is_inside(texels, lane)) continue;
     const auto& running = *static_cast<const RunningLaunch*>(worker.launch);
-    const uint64_t place = std::hash<std::string>{}(running.code->facts().name) * 31 + site.word;
+    const uint64_t place = std::hash<std::string>{}(running.code->facts().name) * 31 + texels.site.word;
     if (!seen(Rule::ImageOutOfBounds, place)) report_texel(running, texels, lane, place, instruction);
     if (is_checked(kCheckStop)) raise({Fault::kMistake, 0, 0, instruction, 0});
   }
+}
+
+}  // namespace
+
+void check_texels(RunningWorker& worker, const CheckSite& site, const uint64_t* block, uint64_t mask, const uint32_t* coordinates,
+                  uintptr_t instruction) {
+  const TexelLanes texels{site, block, coordinates};
+  if (!texels.image()) return;
+  if (is_checked(kCheckMemory) && !texels.is(CheckFlag::kRows) && !defined_outside(texels))
+    compare(worker, texels, mask, instruction);
+  if (is_checked(kCheckInit)) note_texels(worker, texels, mask, instruction);
 }
 
 }  // namespace anyzero

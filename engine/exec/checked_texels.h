@@ -1,4 +1,4 @@
-// Image accesses of checked kernels: their coordinates, compared with the size of the image.
+// Image accesses of checked kernels: their coordinates, compared with the size of the image, and the texels that they read.
 #pragma once
 
 #include "offered.h"

@@ -148,7 +148,10 @@ uint64_t run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Bus
 
 [[gnu::noinline]] void prepare_watched(RunningLaunch& running, const Launch& launch, const Code& code) {
   if (code.checked()) prepare_checks(running, launch);
-  if (code.noted()) prepare_notes(running, launch);
+  if (code.noted())
+    prepare_notes(running, launch);
+  else if (is_checked(kCheckInit))
+    note_unchecked_launch(launch);
 }
 
 void run(const Launch& launch, Busy& busy, const Reach* reach) {

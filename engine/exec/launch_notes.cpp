@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "../backends/image_view.h"
 #include "../check/finding.h"
 #include "bounds.h"
 #include "code.h"
@@ -238,6 +239,12 @@ void finish_notes(RunningLaunch& running) {
 void note_unchecked_launch(const Launch& launch) {
   each_pointer(launch,
                [](const Argument&, size_t, uintptr_t address) { note_all_written(reinterpret_cast<const void*>(address)); });
+  for (const Argument& argument : launch.code->facts().arguments) {
+    if (argument.kind != ArgumentKind::Image) continue;
+    const ImageView* image;
+    std::memcpy(&image, launch.args() + argument.offset, sizeof image);
+    if (image) note_all_written(image->planes[0].base);
+  }
 }
 
 }  // namespace anyzero

@@ -85,7 +85,8 @@ struct LaunchNotes {
 // launch of its thread.
 void prepare_notes(RunningLaunch& running, const struct Launch& launch);
 void finish_notes(RunningLaunch& running);
-// Called for a launch of a kernel that notes nothing: it may write all memory that its arguments point to.
+// Called for a launch of a kernel that notes nothing: it may write all memory that its arguments point to, and
+// their images.
 void note_unchecked_launch(const struct Launch& launch);
 
 }  // namespace anyzero

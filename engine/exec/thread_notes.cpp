@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "code.h"
@@ -40,6 +41,15 @@ void ThreadNotes::begin(const RunningLaunch& now) {
   group = 0;
   global = {0, launch->shift, 1, 1};
   drop_meetings();
+  for (KnownImage& each : images) each = {};
+}
+
+WrittenMemory* ThreadNotes::written_image(const ImageView& image) {
+  for (const KnownImage& each : images)
+    if (each.image == &image) return each.written.get();
+  KnownImage& known = images[next_image++ % std::size(images)];
+  known = {&image, written_memory(reinterpret_cast<uintptr_t>(image.planes[0].base))};
+  return known.written.get();
 }
 
 void ThreadNotes::make_local_arrays(AccessClass wanted, size_t granules) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "../backends/image_view.h"
 #include "access_shadow.h"
 #include "launch_notes.h"
 #include "offered.h"
@@ -29,6 +31,14 @@ struct ThreadNotes {
   uint32_t group_began = 1;  // the count of `local` when the group began
   NotedRegion* region = nullptr;
 
+  // The records of the images that it has accessed last.
+  struct KnownImage {
+    const ImageView* image = nullptr;
+    std::shared_ptr<WrittenMemory> written;
+  };
+  KnownImage images[4];
+  unsigned next_image = 0;
+
   std::vector<uint64_t> local_notes[kAccessClasses];
   Notes local_cells{};  // of those that were made for so many granules
   size_t local_granules = 0;
@@ -38,6 +48,8 @@ struct ThreadNotes {
   std::vector<uint32_t> begun_meetings;  // the numbers of those that have a site
 
   void begin(const RunningLaunch& now);
+  // nullptr once all of the image was written, or where that is not known.
+  WrittenMemory* written_image(const ImageView& image);
   void drop_meetings() {
     for (const uint32_t number : begun_meetings) meetings[number].site = nullptr;
     begun_meetings.clear();

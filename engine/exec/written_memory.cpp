@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <utility>
 
+#include "../check/finding.h"
 #include "../system/mutex.h"
 
 namespace anyzero {
@@ -14,16 +16,37 @@ namespace {
 
 using ByBegin = std::map<uintptr_t, std::pair<size_t, std::shared_ptr<WrittenMemory>>>;
 
-Guarded<ByBegin>& tracked() {
-  static auto* all = new Guarded<ByBegin>;  // leaked: kernels may run while the process exits
+struct Tracked {
+  uint64_t session = 0;
+  ByBegin memory;
+};
+
+Guarded<Tracked>& tracked() {
+  static auto* all = new Guarded<Tracked>;  // leaked: kernels may run while the process exits
   return *all;
+}
+
+// Between two sessions of checks, memory is written and freed unseen.
+ByBegin& of_this_session(Tracked& all) {
+  const uint64_t session = check_sessions.load(std::memory_order_relaxed);
+  if (all.session != session) all.memory.clear();
+  all.session = session;
+  return all.memory;
+}
+
+ByBegin::iterator around(ByBegin& memory, uintptr_t address) {
+  auto found = memory.upper_bound(address);
+  if (found == memory.begin()) return memory.end();
+  --found;
+  return address - found->first < found->second.first ? found : memory.end();
 }
 
 }  // namespace
 
-WrittenMemory::WrittenMemory(uintptr_t begin, size_t size)
+WrittenMemory::WrittenMemory(uintptr_t begin, size_t size, std::string made)
     : begin_(begin),
       size_(size),
+      made_(std::move(made)),
       bits_(static_cast<std::atomic<uint64_t>*>(std::calloc((size + 63) / 64, sizeof(uint64_t)))),
       left_(bits_ ? size : 0) {}
 
@@ -62,23 +85,35 @@ bool WrittenMemory::all_written(uintptr_t address, size_t size) const {
   return all;
 }
 
-void track_written(uintptr_t begin, size_t size) {
-  auto made = std::make_shared<WrittenMemory>(begin, size);
-  tracked().open()->insert_or_assign(begin, std::pair(size, std::move(made)));
+bool WrittenMemory::any_written(uintptr_t address, size_t size) const {
+  if (complete()) return true;
+  bool any = false;
+  each_word(address, size, [&](const std::atomic<uint64_t>& word, uint64_t bits) {
+    any = word.load(std::memory_order_relaxed) & bits;
+    return !any;
+  });
+  return any;
 }
 
-void forget_written(uintptr_t begin) { tracked().open()->erase(begin); }
+void track_written(uintptr_t begin, size_t size, std::string made) {
+  auto record = std::make_shared<WrittenMemory>(begin, size, std::move(made));
+  auto all = tracked().open();
+  of_this_session(*all).insert_or_assign(begin, std::pair(size, std::move(record)));
+}
 
-void forget_all_written() { tracked().open()->clear(); }
+void forget_written(uintptr_t inside) {
+  auto all = tracked().open();
+  ByBegin& memory = of_this_session(*all);
+  if (const auto found = around(memory, inside); found != memory.end()) memory.erase(found);
+}
 
 std::shared_ptr<WrittenMemory> written_memory(uintptr_t address) {
   auto all = tracked().open();
-  auto found = all->upper_bound(address);
-  if (found == all->begin()) return nullptr;
-  --found;
-  if (address - found->first >= found->second.first) return nullptr;
+  ByBegin& memory = of_this_session(*all);
+  const auto found = around(memory, address);
+  if (found == memory.end()) return nullptr;
   if (found->second.second->complete()) {
-    all->erase(found);
+    memory.erase(found);
     return nullptr;
   }
   return found->second.second;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "command_use.h"
@@ -12,6 +13,10 @@ namespace anyzero {
 struct LoggedAccess {
   CommandName command;
   bool writes;
+
+  std::string text() const {
+    return command.text() + (writes ? " writes" : " reads") + (command.site ? " (" + command.site->text() + ")" : "");
+  }
 };
 
 class AccessLog {
@@ -29,9 +34,9 @@ class AccessLog {
     return nullptr;
   }
   // Adds what a command does to a span of memory. `ordered` says whether a command before is done when it begins; `race` is called
-  // with each access that conflicts and is not.
-  template <class Ordered, class Race>
-  void add(const Span& span, const CommandName& command, Ordered&& ordered, Race&& race) {
+  // with each access that conflicts and is not, `found` with each write that is before a read.
+  template <class Ordered, class Race, class Found>
+  void add(const Span& span, const CommandName& command, Ordered&& ordered, Race&& race, Found&& found) {
     if (pieces_.size() > kMostPieces) pieces_.clear();
     cut(span.begin);
     cut(span.end);
@@ -46,6 +51,7 @@ class AccessLog {
       std::erase_if(at->second.accesses, [&](const LoggedAccess& each) {
         const bool done = ordered(each.command);
         if (!done && (each.writes || span.writes)) race(each, at->first);
+        if (done && each.writes && !span.writes) found(each, at->first);
         return done && (span.writes || !each.writes);
       });
       alone = alone && at->second.accesses.empty();

@@ -15,6 +15,15 @@ uint64_t CommandOrder::submitted(uint64_t ring, uint64_t otherwise) const {
   return found == rings_.end() ? otherwise : found->second.submitted;
 }
 
+// On one device, what is done is visible.
+void CommandOrder::meet_device(const void* device) {
+  several_ = device_ != nullptr;
+  device_ = device;
+  if (!several_) return;
+  for (auto& [number, ring] : rings_) ring.visible = ring.clock;
+  for (auto& [object, state] : objects_) state.visible = state.clock;
+}
+
 bool CommandOrder::over(const CommandWait& wait) const {
   if (wait.event) {
     const auto found = objects_.find(wait.event);
@@ -31,8 +40,10 @@ bool CommandOrder::ready(const CommandUse& command) const {
 }
 
 void CommandOrder::submit(const CommandUse& command, uint64_t done) {
+  if (command.device != device_ && !several_) meet_device(command.device);
   RingState& ring = rings_[command.name.ring];
   ring.device = command.device;
+  ring.card = command.card;
   const uint64_t position = command.name.position;
   // Something that calls do not tell lets commands go on, or other processes may.
   if (command.unknown || (!ring.waiting.empty() && ring.waiting.front().name.position <= done)) return lose_track();
@@ -65,21 +76,37 @@ void CommandOrder::play(RingState& ring, const CommandUse& command) {
   const uint64_t number = command.name.ring, position = command.name.position;
   for (const CommandWait& wait : command.waits) {
     if (wait.event) {
-      ring.clock.join(objects_[wait.event].clock);
+      const ObjectState& object = objects_[wait.event];
+      ring.clock.join(object.clock);
+      if (several_ && object.shows_to(ring)) ring.visible.join(object.visible);
     } else if (const auto found = rings_.find(wait.ring); found != rings_.end()) {
-      if (&found->second != &ring) ring.clock.join(found->second.clock);
-      ring.clock.join(wait.ring, wait.position);
+      const auto reach = [&](Clock& clock) {
+        if (&found->second != &ring) clock.join(found->second.clock);
+        clock.join(wait.ring, wait.position);
+      };
+      reach(ring.clock);
+      if (several_) reach(ring.visible);  // the scopes of counting events are not looked at
     }
   }
   const auto ordered = [&](const CommandName& before) {
     if (before.ring == number) return before.position <= command.behind;
     return ring.clock.of(before.ring) >= before.position || host_.of(before.ring) >= before.position;
   };
+  const auto is_visible = [&](const CommandName& before) {
+    if (!several_ || before.ring == number || ring.visible.of(before.ring) >= before.position) return true;
+    const auto found = rings_.find(before.ring);
+    return found == rings_.end() || found->second.device == ring.device || host_.of(before.ring) >= before.position;
+  };
   for (const Span& span : command.spans)
-    log_.add(span, command.name, ordered, [&](const LoggedAccess& before, uintptr_t address) {
-      if (before.command.ring != number || before.command.position != position)
-        races_.push_back({before, {command.name, span.writes}, address});
-    });
+    log_.add(
+        span, command.name, ordered,
+        [&](const LoggedAccess& before, uintptr_t address) {
+          if (before.command.ring != number || before.command.position != position)
+            races_.push_back({before, {command.name, span.writes}, address});
+        },
+        [&](const LoggedAccess& before, uintptr_t address) {
+          if (!is_visible(before.command)) races_.push_back({before, {command.name, false}, address, true});
+        });
   ring.played = position;
   if (command.resets) objects_[command.resets] = {};
   if (command.signals) {
@@ -87,6 +114,13 @@ void CommandOrder::play(RingState& ring, const CommandUse& command) {
     object.signalled = true;
     object.clock = ring.clock;
     object.clock.join(number, position);
+    object.device = ring.device;
+    object.card = ring.card;
+    object.scopes = command.scopes;
+    if (several_) {
+      object.visible = ring.visible;
+      object.visible.join(number, position);
+    }
   }
   if (command.tells_host) {
     host_.join(ring.clock);
@@ -122,7 +156,7 @@ void CommandOrder::host_saw(const void* object) {
 }
 
 void CommandOrder::host_signals(const void* event) {
-  objects_[event] = {true, host_};
+  objects_[event] = {true, host_, host_};
   if (waiting_) play_waiting();
 }
 

@@ -1,5 +1,6 @@
 // The order of commands by rings, events, fences and waits of the host: happens-before, by vector clocks. Commands are played
 // through as they are submitted, each as soon as what it waits for has been played; which of them is really done does not matter.
+// Between devices, visibility is a second order: events without the scope for it make an order alone.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Race {
   LoggedAccess before;
   LoggedAccess after;
   uintptr_t address;
+  bool ordered = false;  // no race: but what the first wrote is not visible on the device of the second
 };
 
 // Threading: under a lock of its owner.
@@ -59,7 +61,9 @@ class CommandOrder {
  private:
   struct RingState {
     const void* device = nullptr;
-    Clock clock;  // what is done when its next command begins
+    const void* card = nullptr;
+    Clock clock;    // what is done when its next command begins
+    Clock visible;  // the part of it whose writes its device sees, where there are several devices
     uint64_t submitted = 0;
     uint64_t played = 0;
     std::deque<CommandUse> waiting;
@@ -67,8 +71,20 @@ class CommandOrder {
   struct ObjectState {
     bool signalled = false;
     Clock clock;  // of who signalled it
+    Clock visible;
+    const void* device = nullptr;  // that signalled it; nullptr for the host
+    const void* card = nullptr;
+    uint32_t scopes = 0;
+
+    // Whether a wait on the device makes visible there what was visible to who signalled it. Tiles of a device are content with
+    // any scope.
+    bool shows_to(const RingState& ring) const {
+      if (!device || device == ring.device || reaches_devices(scopes)) return true;
+      return card == ring.card && scopes;
+    }
   };
 
+  void meet_device(const void* device);
   bool over(const CommandWait& wait) const;
   bool ready(const CommandUse& command) const;
   void play(RingState& ring, const CommandUse& command);
@@ -80,7 +96,9 @@ class CommandOrder {
   Clock host_;  // of all threads of the program together: how they tell each other is not known
   AccessLog log_;
   std::vector<Race> races_;
-  uint64_t waiting_ = 0;  // commands, in all rings
+  uint64_t waiting_ = 0;          // commands, in all rings
+  const void* device_ = nullptr;  // of the first command
+  bool several_ = false;          // commands have come on several devices
   bool lost_ = false;
 };
 

@@ -137,7 +137,10 @@ void read_command_use(const Packet& packet, const WaitFor** targets, CommandUse&
     }
   }
   // The points that counting events stand for are in the waits.
-  if (packet.signal && !packet.signal->counts()) use.signals = packet.signal;
+  if (packet.signal && !packet.signal->counts()) {
+    use.signals = packet.signal;
+    use.scopes = packet.signal->signal_scope() | packet.signal->wait_scope();
+  }
   if (packet.op == Op::Reset) use.resets = static_cast<const ResetPacket&>(packet).event;
   use.tells_host = packet.op == Op::HostFunction;
   use.unknown = use.unknown || packet.op == Op::AwaitSemaphores;

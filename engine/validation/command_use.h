@@ -40,9 +40,11 @@ struct CommandWait {
 struct CommandUse {
   CommandName name;
   const void* device = nullptr;
-  uint64_t behind = 0;  // so many commands of its own ring are done when it begins
+  const void* card = nullptr;  // the device that it is a tile of, or itself
+  uint64_t behind = 0;         // so many commands of its own ring are done when it begins
   std::vector<CommandWait> waits;
   const void* signals = nullptr;  // a binary event or a fence, by its address
+  uint32_t scopes = 0;            // of the event that it signals, of signals and of waits
   const void* resets = nullptr;
   std::vector<Span> spans;
   bool tells_host = false;  // a host function: the program may go by it
@@ -59,6 +61,9 @@ struct CommandUse {
     spans = std::move(no_spans);
   }
 };
+
+// Whether an event with these scopes makes what a device wrote visible to other devices.
+inline bool reaches_devices(uint32_t scopes) { return scopes & (ZE_EVENT_SCOPE_FLAG_DEVICE | ZE_EVENT_SCOPE_FLAG_HOST); }
 
 // Writes what a packet does to `use`. `targets`: what the waits that each execution settles wait for, advanced by as many as the
 // packet has; or nullptr.

@@ -5,6 +5,7 @@
 #include "../abi/gen/tables.h"
 #include "../abi/gen/ze_api.h"
 #include "../check/finding.h"
+#include "device_scope.h"
 #include "made_objects.h"
 #include "other_threads.h"
 
@@ -29,7 +30,9 @@ extern "C" {
 ZE_APIEXPORT int zexCheckStart(uint32_t kinds, const char* path) {
   if (!kinds || !path) return EINVAL;
   note_bystanders();
-  return start_checks(kinds, path) ? 0 : errno;
+  if (!start_checks(kinds, path)) return errno;
+  note_earlier_events();
+  return 0;
 }
 
 ZE_APIEXPORT void zexCheckStop() { stop_checks(); }

@@ -4,6 +4,7 @@
 
 #include "../abi/gen/ze_api.h"
 #include "../check/finding.h"
+#include "device_scope.h"
 
 namespace anyzero {
 
@@ -58,7 +59,20 @@ void after_zeCommandListDestroy(ze_result_t result, ze_command_list_handle_t obj
 void after_zeCommandQueueDestroy(ze_result_t result, ze_command_queue_handle_t object);
 void before_zeContextDestroy(ze_context_handle_t context);
 
-// Contents of device memory: initialization.cpp
+// Contents of device memory and of images: initialization.cpp
+ze_result_t before_zeCommandListAppendImageCopy(ze_command_list_handle_t list, ze_image_handle_t to, ze_image_handle_t from,
+                                                ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t list, ze_image_handle_t to, ze_image_handle_t from,
+                                                      const ze_image_region_t* to_region, const ze_image_region_t* from_region,
+                                                      ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t list, ze_image_handle_t to, const void* from,
+                                                          const ze_image_region_t* region, ze_event_handle_t signal, uint32_t n,
+                                                          ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t list, ze_image_handle_t to, const void* from,
+                                                             const ze_image_region_t* region, uint32_t row_pitch,
+                                                             uint32_t slice_pitch, ze_event_handle_t signal, uint32_t n,
+                                                             ze_event_handle_t* waits);
+void after_zeImageGetDeviceOffsetExp(ze_result_t result, ze_image_handle_t image, uint64_t* offset);
 ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t list, void* to, ze_image_handle_t from,
                                                         const ze_image_region_t* region, ze_event_handle_t signal, uint32_t n,
                                                         ze_event_handle_t* waits);
@@ -96,6 +110,9 @@ void before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t lis
                                                     const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
                                                     ze_event_handle_t* waits);
 
+// Events between devices: device_scope.cpp
+void after_zeEventCreate(ze_result_t result, ze_event_pool_handle_t pool, const ze_event_desc_t* desc, ze_event_handle_t* made);
+
 // Commands that the host has seen done, for the order of commands: races.cpp
 void after_zeEventQueryKernelTimestamp(ze_result_t result, ze_event_handle_t event, ze_kernel_timestamp_result_t* times);
 void after_zeFenceHostSynchronize(ze_result_t result, ze_fence_handle_t fence, uint64_t timeout);
@@ -108,7 +125,7 @@ void after_zeCommandQueueExecuteCommandLists(ze_result_t result, ze_command_queu
 void note_appended(ze_command_list_handle_t list);
 // After every append.
 inline void check_appended(ze_command_list_handle_t list) {
-  if (is_checked(kCheckRaces)) note_appended(list);
+  if (follows_commands()) note_appended(list);
 }
 
 // Of every append that waits for events or signals one.

@@ -1,6 +1,11 @@
-// Commands and calls after which the contents of device memory are defined, though no kernel wrote them.
+// Commands and calls after which the contents of device memory and of images are defined, though no kernel wrote them.
+#include "initialization.h"
+
+#include "../abi/handle.h"
 #include "../check/finding.h"
 #include "../exec/written_memory.h"
+#include "../objects/images/image.h"
+#include "../objects/images/image_region.h"
 #include "hooks.h"
 
 namespace anyzero {
@@ -12,7 +17,90 @@ ze_result_t defined(const void* pointer) {
   return ZE_RESULT_SUCCESS;
 }
 
+// Bytes between and behind rows belong to no texel: without them, an image is complete when all its texels are.
+void note_padding(const Image& image, WrittenMemory& written) {
+  const ImageView& view = image.view();
+  const auto number = [](const unsigned char* at) { return reinterpret_cast<uintptr_t>(at); };
+  uintptr_t end = number(image.storage().base());
+  const auto skip_to = [&](uintptr_t begin) {
+    if (begin > end) written.write(end, begin - end);
+  };
+  for (uint32_t slice = 0; slice < view.slices; ++slice)
+    for (uint32_t i = 0; i < view.format->n_planes; ++i) {
+      const ImagePlane& plane = view.format->planes[i];
+      for (uint64_t row = 0; row < plane.rows(view.height); ++row) {
+        const uintptr_t begin = number(view.planes[i].base) + slice * view.slice_pitch + row * view.planes[i].row_pitch;
+        skip_to(begin);
+        end = begin + plane.columns(view.width) * plane.bytes;
+      }
+    }
+  skip_to(number(image.storage().base()) + image.storage().size());
+}
+
+// As with memory, a command counts when it is appended.
+ze_result_t defined(ze_image_handle_t handle, const ze_image_region_t* given) {
+  if (!is_checked(kCheckInit)) return ZE_RESULT_SUCCESS;
+  const auto* image = checked<Image>(handle);
+  if (!image) return ZE_RESULT_SUCCESS;
+  const ImageView& view = image->view();
+  const auto written = written_memory(reinterpret_cast<uintptr_t>(view.planes[0].base));
+  ImageRegion region;
+  // A region that is none is an error of the call.
+  if (!written || read_region(view, given, &region) != ZE_RESULT_SUCCESS || region.empty()) return ZE_RESULT_SUCCESS;
+  for (uint32_t i = 0; i < view.format->n_planes; ++i) {
+    const ImagePlane& plane = view.format->planes[i];
+    const Box box = plane_box(view, i, region);
+    for (uint64_t slice = 0; slice < region.slices; ++slice)
+      for (uint64_t row = 0; row < plane.rows(region.height); ++row)
+        written->write(reinterpret_cast<uintptr_t>(box.base) + slice * box.slice_pitch + row * box.row_pitch,
+                       plane.columns(region.width) * plane.bytes);
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
 }  // namespace
+
+void note_new_image(ze_image_handle_t handle) {
+  const auto* image = is_checked(kCheckInit) ? checked<Image>(handle) : nullptr;
+  if (!image || image->storage().borrowed()) return;
+  const auto base = reinterpret_cast<uintptr_t>(image->storage().base());
+  track_written(base, image->storage().size(), CallPlace().text);
+  if (const auto written = written_memory(base)) note_padding(*image, *written);
+}
+
+void forget_image(ze_image_handle_t handle) {
+  const auto* image = checked<Image>(handle);
+  if (image && !image->storage().borrowed()) forget_written(reinterpret_cast<uintptr_t>(image->storage().base()));
+}
+
+ze_result_t before_zeCommandListAppendImageCopy(ze_command_list_handle_t, ze_image_handle_t to, ze_image_handle_t,
+                                                ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+  return defined(to, nullptr);
+}
+
+ze_result_t before_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t, ze_image_handle_t to, ze_image_handle_t,
+                                                      const ze_image_region_t* to_region, const ze_image_region_t*,
+                                                      ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+  return defined(to, to_region);
+}
+
+ze_result_t before_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t, ze_image_handle_t to, const void*,
+                                                          const ze_image_region_t* region, ze_event_handle_t, uint32_t,
+                                                          ze_event_handle_t*) {
+  return defined(to, region);
+}
+
+ze_result_t before_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t, ze_image_handle_t to, const void*,
+                                                             const ze_image_region_t* region, uint32_t, uint32_t, ze_event_handle_t,
+                                                             uint32_t, ze_event_handle_t*) {
+  return defined(to, region);
+}
+
+// A bindless image: kernels may write it without our seeing.
+void after_zeImageGetDeviceOffsetExp(ze_result_t, ze_image_handle_t handle, uint64_t*) {
+  const auto* image = is_checked(kCheckInit) ? checked<Image>(handle) : nullptr;
+  if (image) note_all_written(image->storage().base());
+}
 
 ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t, void* to, ze_image_handle_t,
                                                         const ze_image_region_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {

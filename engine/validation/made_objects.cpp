@@ -14,6 +14,7 @@
 #include "../objects/memory/allocation.h"
 #include "../system/mutex.h"
 #include "hooks.h"
+#include "initialization.h"
 
 namespace anyzero {
 
@@ -132,6 +133,7 @@ void after_zeMemFreeExt(ze_result_t result, ze_context_handle_t, const ze_memory
 void after_zeCommandQueueCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, const ze_command_queue_desc_t*,
                                 ze_command_queue_handle_t* made) {
   note_object(result, context, made, "a command queue");
+  if (result == ZE_RESULT_SUCCESS) note_new_queue(checked<CommandQueue>(*made)->context().driver());
 }
 
 void after_zeCommandListCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, const ze_command_list_desc_t*,
@@ -142,6 +144,7 @@ void after_zeCommandListCreate(ze_result_t result, ze_context_handle_t context, 
 void after_zeCommandListCreateImmediate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t,
                                         const ze_command_queue_desc_t*, ze_command_list_handle_t* made) {
   note_object(result, context, made, "an immediate command list");
+  if (result == ZE_RESULT_SUCCESS) note_new_queue(checked<CommandList>(*made)->context().driver());
 }
 
 void after_zeEventPoolCreate(ze_result_t result, ze_context_handle_t context, const ze_event_pool_desc_t*, uint32_t,
@@ -152,6 +155,7 @@ void after_zeEventPoolCreate(ze_result_t result, ze_context_handle_t context, co
 void after_zeImageCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, const ze_image_desc_t*,
                          ze_image_handle_t* made) {
   note_object(result, context, made, "an image");
+  if (result == ZE_RESULT_SUCCESS) note_new_image(*made);
 }
 
 void after_zeSamplerCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, const ze_sampler_desc_t*,

@@ -16,6 +16,7 @@
 #include "../system/mutex.h"
 #include "command_order.h"
 #include "commands.h"
+#include "device_scope.h"
 #include "hooks.h"
 #include "made_objects.h"
 
@@ -42,7 +43,7 @@ constinit std::atomic<bool> found_races{false};
 // Calls `change` with the order of commands, if races are looked for and the order is known.
 template <class F>
 void with_order(F&& change) {
-  if (!is_checked(kCheckRaces)) return;
+  if (!follows_commands()) return;
   auto watch = watch_of_commands().open();
   const uint64_t session = check_sessions.load(std::memory_order_relaxed);
   if (watch->session != session) {
@@ -69,6 +70,7 @@ class Submitter {
   void submit(const CallSite* site, uint64_t behind) {
     CommandUse& use = watch_.use;
     use.device = &ring_.device();
+    use.card = &ring_.device().root();
     use.name.ring = ring_.number();
     use.name.position = ++position_;
     use.name.site = site;
@@ -91,6 +93,7 @@ class Submitter {
   void submit(Fence* fence) {
     watch_.use.clear();
     watch_.use.signals = fence;
+    watch_.use.scopes = ZE_EVENT_SCOPE_FLAG_HOST;
     submit(nullptr, position_);
   }
 
@@ -145,13 +148,9 @@ void observe(Ring& ring, const Packet& packet, uint64_t before, Fence* fence) {
 
 [[gnu::constructor]] void watch_submissions() { submission_observer.store(observe); }
 
-std::string party(const LoggedAccess& access) {
-  std::string text = access.command.text() + (access.writes ? " writes" : " reads");
-  if (access.command.site) text += " (" + access.command.site->text() + ")";
-  return text;
-}
-
 void report_race(const Race& race) {
+  if (race.ordered) return report_invisible(race);
+  if (!is_checked(kCheckRaces)) return;
   const CallSite *first = race.before.command.site, *second = race.after.command.site;
   const uint64_t place = (first ? first->number : 1) * 31 + (second ? second->number : 1);
   if (seen(Rule::CommandRace, place)) return;
@@ -160,7 +159,7 @@ void report_race(const Race& race) {
                               ", and nothing orders the two";
   char where[256];
   describe_address(race.address, where, sizeof where);
-  Finding finding{Rule::CommandRace, place, message, "", "", "", where, "the first: " + party(race.before)};
+  Finding finding{Rule::CommandRace, place, message, "", "", "", where, "the first: " + race.before.text()};
   finding.memory += where_made(reinterpret_cast<const void*>(race.address));
   if (second) {
     finding.call = second->call;
@@ -198,7 +197,7 @@ void saw_ring(ze_result_t result, Ring& ring, Driver& driver) {
 
 void saw_fence(ze_result_t result, ze_fence_handle_t handle) {
   auto* fence = checked<Fence>(handle);
-  if (!fence || !is_checked(kCheckRaces)) return;
+  if (!fence || !follows_commands()) return;
   if (result == ZE_RESULT_ERROR_DEVICE_LOST) saw_lost(fence->queue().context().driver());
   if (result == ZE_RESULT_SUCCESS) with_order([&](Watch& watch) { watch.order.host_saw(fence); });
 }
@@ -217,7 +216,7 @@ void note_append(const CommandList& list) {
 }
 
 void note_event_seen(ze_result_t result, ze_event_handle_t handle) {
-  if (!is_checked(kCheckRaces)) return;
+  if (!follows_commands()) return;
   auto* event = checked<Event>(handle);
   if (!event) return;
   if (result == ZE_RESULT_ERROR_DEVICE_LOST) saw_lost(event->driver());
@@ -244,8 +243,9 @@ void note_destroyed(const void* object) {
 
 std::string unseen_use(const MemoryRange& memory) {
   std::string found;
+  if (!is_checked(kCheckRaces)) return found;
   with_order([&](Watch& watch) {
-    if (const LoggedAccess* access = watch.order.unseen(memory.begin, memory.end)) found = party(*access);
+    if (const LoggedAccess* access = watch.order.unseen(memory.begin, memory.end)) found = access->text();
   });
   return found;
 }
@@ -265,7 +265,7 @@ void note_appended(ze_command_list_handle_t handle) {
 
 void after_zeCommandQueueExecuteCommandLists(ze_result_t, ze_command_queue_handle_t handle, uint32_t, ze_command_list_handle_t*,
                                              ze_fence_handle_t) {
-  if (!is_checked(kCheckRaces)) return;
+  if (!follows_commands()) return;
   report_races();
   auto* queue = checked<CommandQueue>(handle);
   ze_command_queue_mode_t mode;
@@ -281,7 +281,7 @@ void after_zeFenceQueryStatus(ze_result_t result, ze_fence_handle_t fence) { saw
 
 void after_zeCommandQueueSynchronize(ze_result_t result, ze_command_queue_handle_t handle, uint64_t) {
   auto* queue = checked<CommandQueue>(handle);
-  if (!queue || !is_checked(kCheckRaces)) return;
+  if (!queue || !follows_commands()) return;
   for (Ring* ring : queue->rings()) saw_ring(result, *ring, queue->context().driver());
 }
 
@@ -296,7 +296,7 @@ void after_zeDeviceSynchronize(ze_result_t result, ze_device_handle_t handle) {
 
 void after_zeCommandListHostSynchronize(ze_result_t result, ze_command_list_handle_t handle, uint64_t) {
   auto* list = checked<CommandList>(handle);
-  if (list && list->immediate() && is_checked(kCheckRaces)) saw_ring(result, *list->ring(), list->context().driver());
+  if (list && list->immediate() && follows_commands()) saw_ring(result, *list->ring(), list->context().driver());
 }
 
 }  // namespace anyzero

@@ -53,7 +53,7 @@ bool may_be_newer(uint32_t type) { return type < 0x30000 && type % 0x10000 < 0x1
 void check_append(ze_command_list_handle_t handle, ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits) {
   auto* list = checked<CommandList>(handle);
   if (!list) return;
-  if (is_checked(kCheckRaces)) note_append(*list);
+  if (follows_commands()) note_append(*list);
   if (!is_checked(kCheckStrict)) return;
   if (list->closed()) [[unlikely]]
     report_strict(Rule::ClosedList, "a command is appended to a closed command list");

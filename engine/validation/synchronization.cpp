@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "hooks.h"
 #include "host_scope.h"
+#include "initialization.h"
 #include "races.h"
 #include "waits.h"
 
@@ -63,6 +64,7 @@ void before_zeImageDestroy(ze_image_handle_t handle) {
   if (image && is_checked(kCheckSync))
     report_use(Rule::MemoryFreedInUse, "an image is destroyed while a command still uses it",
                use_of(*image, image->context().driver()), true);
+  forget_image(handle);
 }
 
 void before_zeEventHostReset(ze_event_handle_t event) {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdio>
 
+#include "check/finding.h"
 #include "exec/written_memory.h"
 
 namespace {
@@ -94,9 +95,11 @@ void test_runs() {
 }
 
 void test_written_memory() {
-  WrittenMemory memory(1000, 200);
+  WrittenMemory memory(1000, 200, "a call");
+  assert(memory.made() == "a call" && !memory.any_written(1000, 200));
   assert(!memory.all_written(1000, 4) && !memory.complete());
   memory.write(1000, 100);
+  assert(memory.any_written(1099, 8) && !memory.any_written(1100, 8));
   assert(memory.all_written(1000, 100) && !memory.all_written(1096, 8) && memory.all_written(900, 50));
   memory.write(0, SIZE_MAX);
   assert(memory.complete() && memory.all_written(1000, 200));
@@ -107,7 +110,16 @@ void test_written_memory() {
   assert(!written_memory(4100)->all_written(4096, 64));
   note_all_written(reinterpret_cast<void*>(uintptr_t{4100}));
   assert(!written_memory(4100));
-  forget_all_written();
+
+  track_written(4096, 64);
+  forget_written(4160);
+  assert(written_memory(4100));
+  forget_written(4159);
+  assert(!written_memory(4100));
+  // Other checks know nothing of it.
+  track_written(4096, 64);
+  check_sessions.fetch_add(1);
+  assert(!written_memory(4100));
 }
 
 }  // namespace

@@ -228,6 +228,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hDstImage);
   if (checked) check_context(hCommandList, hSrcImage);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -244,6 +245,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
   CheckedCall checked("zeCommandListAppendImageCopyFromMemory", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hDstImage);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -260,6 +262,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
   CheckedCall checked("zeCommandListAppendImageCopyFromMemoryExt", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hDstImage);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -277,6 +280,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hDstImage);
   if (checked) check_context(hCommandList, hSrcImage);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
   record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
@@ -1748,6 +1752,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle
   CheckedCall checked("zeEventCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x11, "ze_event_desc_t");
   const ze_result_t result = zeEventCreate(hEventPool, desc, phEvent);
+  if (checked) after_zeEventCreate(result, hEventPool, desc, phEvent);
   record.returned(as_word(result), as_word(hEventPool), as_word(desc), received(result, phEvent));
   return result;
 }
@@ -2278,7 +2283,9 @@ ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t* pDeviceOffset) {
   CallRecord record(168, __builtin_return_address(0));
+  CheckedCall checked("zeImageGetDeviceOffsetExp", __builtin_return_address(0));
   const ze_result_t result = zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
+  if (checked) after_zeImageGetDeviceOffsetExp(result, hImage, pDeviceOffset);
   record.returned(as_word(result), as_word(hImage), as_word(pDeviceOffset));
   return result;
 }

@@ -46,8 +46,10 @@ enum class Rule : uint32_t {
   GlobalRace,
   MissingFence,
   UninitializedRead,
+  UninitializedTexel,
   UninitializedLocal,
   MisalignedPointer,
+  MissingDeviceScope,
   MissingIndirectAccess,
 };
 
@@ -91,8 +93,10 @@ inline constexpr RuleText kRules[] = {
     {"global-race", CheckKind::Races, "Work-items share memory that one of them writes by atomic operations only, or behind a barrier.", "Use atomic operations, or two launches; within a group, a barrier with a global fence."},
     {"missing-fence", CheckKind::Races, "A barrier orders accesses of those memories only that its fences name.", "Name the other memory as well: CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE."},
     {"uninitialized-read", CheckKind::Init, "Device memory has no defined contents until a kernel, a copy or a fill has written it.", "Fill or copy to the allocation first, or read only the part that was written."},
+    {"uninitialized-texel", CheckKind::Init, "The texels of an image have no defined contents until a copy or a kernel has written them.", "Copy to the image or let a kernel write it first, or read only the part that was written."},
     {"uninitialized-local", CheckKind::Init, "Local memory has no defined contents when a group begins.", "Let the work-items of the group write it, with a barrier behind, before it is read."},
     {"misaligned-pointer", CheckKind::Strict, "A pointer to a number is a multiple of the number's alignment.", "Allocate the memory by itself, or round the offset up."},
+    {"missing-device-scope", CheckKind::Strict, "A device sees what another one wrote only behind an event with the scope of a device or the host.", "Create the event with ZE_EVENT_SCOPE_FLAG_DEVICE or _HOST in ze_event_desc_t::signal or ::wait."},
     {"missing-indirect-access", CheckKind::Strict, "A kernel may follow pointers in memory only to memory that is resident, or of a kind that it names.", "Call zeKernelSetIndirectAccess with the flag of that kind before the launch, or make the memory resident."},
 };
 

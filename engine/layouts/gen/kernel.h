@@ -69,8 +69,11 @@ struct CheckFlag {
     kInterleaved = 16,  // elements of the lanes lie side by side: distances are `lanes` times as long
     kSized = 32,  // the number of bytes follows the address; the engine only reports
     kFloats = 64,  // of an image access, whose block has image and sampler behind the ids: the coordinates are floats; the engine only reports
+    kBlends = 128,  // of a read of an image: the results are floats, so that a sampler may blend texels
+    kMoved = 256,  // of a read of an image: the results are only stored elsewhere
+    kRows = 512,  // of a block access of an image: the coordinates are a byte and a row, and each lane has `element` bytes in `components` rows
   };
-  static constexpr uint32_t kAll = 127;
+  static constexpr uint32_t kAll = 1023;
 };
 
 // Where work-items meet, and which vectors tell of it.

@@ -27,6 +27,7 @@ class ImageStorage {
 
   unsigned char* base() const;
   size_t size() const { return size_; }
+  bool borrowed() const { return !owned_; }
   uint64_t id() const { return id_; }
 
   ImageStorage(Device& device, size_t size);
@@ -54,6 +55,7 @@ class Image : public Object<Image, Kind::Image> {
   ze_result_t destroy();
 
   const ImageView& view() const { return view_; }
+  const ImageStorage& storage() const { return *storage_; }
   Context& context() const { return *context_; }
   Device& device() const { return device_; }
 

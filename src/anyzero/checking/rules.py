@@ -222,6 +222,12 @@ RULES: Final = {
             "Fill or copy to the allocation first, or read only the part that was written.",
         ),
         Rule(
+            "uninitialized-texel",
+            "init",
+            "The texels of an image have no defined contents until a copy or a kernel has written them.",
+            "Copy to the image or let a kernel write it first, or read only the part that was written.",
+        ),
+        Rule(
             "uninitialized-local",
             "init",
             "Local memory has no defined contents when a group begins.",
@@ -232,6 +238,12 @@ RULES: Final = {
             "strict",
             "A pointer to a number is a multiple of the number's alignment.",
             "Allocate the memory by itself, or round the offset up.",
+        ),
+        Rule(
+            "missing-device-scope",
+            "strict",
+            "A device sees what another one wrote only behind an event with the scope of a device or the host.",
+            "Create the event with ZE_EVENT_SCOPE_FLAG_DEVICE or _HOST in ze_event_desc_t::signal or ::wait.",
         ),
         Rule(
             "missing-indirect-access",

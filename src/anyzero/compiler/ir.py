@@ -201,6 +201,8 @@ class Check:
     """Is it a private array whose elements of all lanes lie side by side?"""
     operand: int = 0
     """The index of the pointer operand. A copy has a check for each pointer, without a number of components."""
+    flags: int = 0
+    """CheckFlag: what is known of an image access."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)

@@ -111,6 +111,15 @@ class CheckFlag:
 
     The coordinates are floats; the engine only reports.
     """
+    BLENDS: Final = 128
+    """Of a read of an image: the results are floats, so that a sampler may blend texels."""
+    MOVED: Final = 256
+    """Of a read of an image: the results are only stored elsewhere."""
+    ROWS: Final = 512
+    """Of a block access of an image.
+
+    The coordinates are a byte and a row, and each lane has `element` bytes in `components` rows.
+    """
 
 
 class Meeting(enum.IntEnum):

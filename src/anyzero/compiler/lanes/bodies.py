@@ -54,6 +54,7 @@ from anyzero.compiler.transform.shifts_to_casts import shifts_to_casts
 from anyzero.compiler.transform.split_at_joins import split_at_joins
 from anyzero.compiler.transform.ssa_repair import repair_ssa
 from anyzero.compiler.transform.strip_mine import strip_mine
+from anyzero.compiler.transform.texel_checks import check_texels
 from anyzero.compiler.transform.unroll import unroll
 from anyzero.compiler.transform.unroll_columns import unroll_columns
 from anyzero.compiler.transform.unroll_tiles import unroll_tiles
@@ -250,6 +251,10 @@ def run_strip_mine(unit: VersionUnit) -> None:
 
 def run_bounds_checks(unit: VersionUnit) -> None:
     check_bounds(unit.body, unit.choices.lanes)
+
+
+def run_texel_checks(unit: VersionUnit) -> None:
+    check_texels(unit.body)
 
 
 def run_uniformity(unit: VersionUnit) -> None:

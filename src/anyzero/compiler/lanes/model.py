@@ -60,7 +60,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         turns="unknown" if not end.known else "arguments" if end.varies else "constant",
         provisional=unit.options.quick and unit.options.level > 0,
         checked=unit.options.check_memory,
-        noted=bool(unit.out.note_sites),
+        noted=bool(unit.out.note_sites) or (unit.options.notes and bool(unit.out.check_sites)),
         fits_groups=_fits_groups(unit),
         lanes_because=unit.lanes_because,
         lines=_lines(unit),

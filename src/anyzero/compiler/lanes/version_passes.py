@@ -53,6 +53,17 @@ VERSION_PASSES: Final = (
         functions=True,
     ),
     Pass(
+        "texel-checks",
+        bodies.run_texel_checks,
+        VERSION,
+        "a call in front of each access of an image: the engine compares the coordinates with the image's size, and "
+        "finds texels that nothing has written",
+        "behind all copies of the body, and in front of notes: an image access has none",
+        ("transform/texel_checks.py", "lower/bounds.py"),
+        Condition("`ANYZERO_CHECK=memory,races,init`", lambda unit: unit.options.check_memory or unit.options.notes),
+        functions=True,
+    ),
+    Pass(
         "version-guards",
         bodies.run_version_guards,
         VERSION,

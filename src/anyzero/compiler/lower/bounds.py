@@ -200,7 +200,7 @@ def address_of(e: Emitter, pointer: Op) -> Value:
 
 
 def check_texels(e: Emitter, op: Op, image: Value, sampler: Value, coordinates: Value, mask: Value) -> None:
-    """The engine compares the coordinates with the size of the image. The access itself reaches no memory outside."""
+    """The engine looks at the coordinates. The access itself reaches no memory outside."""
     made = e.checks.get((op, 0))
     if made is None:
         return
@@ -209,7 +209,9 @@ def check_texels(e: Emitter, op: Op, image: Value, sampler: Value, coordinates: 
     flags = _put_ids(e, room)
     room.put(image)
     room.put(sampler)
-    site = _site(e, made.info, made.word, flags | (CheckFlag.FLOATS if op.info.float_coordinates else 0), 0)
+    if op.name == "image_read" and op.info.float_coordinates:
+        flags |= CheckFlag.FLOATS
+    site = _site(e, made.info, made.word, flags | made.info.flags, 0)
     e.b.intrinsics.setdefault("az_check_load", _LOAD)
     worker = e.frame.worker
     e.b.line(f"call void @az_check_load({worker.typed}, ptr @{site}, {place.typed}, {mask.typed}, {coordinates.typed})")

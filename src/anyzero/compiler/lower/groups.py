@@ -9,7 +9,7 @@ from collections.abc import Callable
 from anyzero.compiler.analysis.lane_loads import known_lane, picked_from
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import SIZES, Collective, Op
-from anyzero.compiler.llvm import I1, I32, I64, Type, Value
+from anyzero.compiler.llvm import I1, I32, I64, PTR, Type, Value
 from anyzero.compiler.lower import bounds
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import aligned
@@ -404,6 +404,11 @@ def _image_block(e: Emitter, op: Op, what: Collective) -> None:
             b.store(e.vector(value), place, align=size)
     mask = e.mask
     here = b.constant(1, I64) if mask is None else e.bits(mask)
+    if (op, 0) in e.checks:
+        place = e.allocate("[2 x i32]", 8)
+        b.store(x, place, align=4)
+        b.store(y, e.moved(place, 4), align=4)
+        bounds.check_texels(e, op, image, Value(b, "null", PTR), place, here)
     name = f"az_{what.kind}"
     b.intrinsics.setdefault(name, f"declare void @{name}{_IMAGE_BLOCK}")
     b.line(

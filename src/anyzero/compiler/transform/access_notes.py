@@ -35,7 +35,7 @@ def note_accesses(body: Body, shapes: Shapes, called: bool = False) -> None:
     sub_groups = any(op.name == "barrier" and op.info == "sub_group" for op in body.ops)
     kernel = _Kernel(1 if called else _granule(body), sub_groups)
     order = _order(body)
-    moved = _moved(body)
+    moved = moved_loads(body)
     for block in body.blocks:
         ops: list[Op] = []
         for index, op in enumerate(block.ops):
@@ -167,8 +167,8 @@ def _lowest_bit(number: int) -> int:
     return number & -number
 
 
-def _moved(body: Body) -> set[Op]:
-    """Loads whose values are only stored elsewhere."""
+def moved_loads(body: Body) -> set[Op]:
+    """Reads of memory and of images whose values are only stored elsewhere."""
     users: dict[Op, list[Op]] = {}
     decides: set[Op] = set()
     for block in body.blocks:
@@ -186,13 +186,31 @@ def _moved(body: Body) -> set[Op]:
             if user in seen:
                 continue
             decided_by = user.name == "select" and user.args[0] is value
-            if user.name == "store" and user.args[0] is not value:
+            if value in _stored_by(user):
                 continue
             if user.name not in _FORWARDS or decided_by or not only_stored(user, seen):
                 return False
         return True
 
-    return {op for op in body.ops if op.name == "load" and op in users and only_stored(op, set())}
+    return {op for op in body.ops if _reads(op) and op in users and only_stored(op, set())}
+
+
+def _reads(op: Op) -> bool:
+    return op.name in ("load", "image_read") or (op.name == "group" and op.info.kind == "image_block_read")
+
+
+def _stored_by(op: Op) -> list[Op]:
+    """The values that an operation stores, unless they decide about the place, too."""
+    if op.name == "store":
+        places, values = op.args[:1], op.args[1:]
+    elif op.name == "image_write":
+        first = 1 + op.info.coordinates
+        places, values = op.args[:first], op.args[first:]
+    elif op.name == "group" and op.info.kind == "image_block_write":
+        places, values = op.args[:3], op.args[3:]
+    else:
+        return []
+    return [each for each in values if each not in places]
 
 
 @dataclass(slots=True)

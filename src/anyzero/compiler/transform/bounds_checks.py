@@ -15,7 +15,6 @@ from anyzero.lazy_namedtuple import NamedTuple
 WORD = 8
 _COPIES = frozenset({"copy", "group_copy"})
 ACCESSES = {"load": CheckedAccess.LOAD, "store": CheckedAccess.STORE, "atomic": CheckedAccess.ATOMIC}
-_IMAGES = {"image_read": CheckedAccess.LOAD, "image_write": CheckedAccess.STORE}
 _VARIABLES = {
     "local": CheckedMemory.LOCAL,
     "private": CheckedMemory.PRIVATE,
@@ -53,8 +52,6 @@ class _Checks:
         for op in list(self.body.ops):
             if op.name in ACCESSES:
                 checks[op] = self._check(op, 0, ACCESSES[op.name])
-            elif op.name in _IMAGES:
-                checks[op] = [self._texel_check(op)]
             elif op.name in _COPIES:
                 checks[op] = self._check(op, 0, CheckedAccess.STORE) + self._check(op, 1, CheckedAccess.LOAD)
         entry = self.body.blocks[0]
@@ -95,11 +92,6 @@ class _Checks:
         alignment = 1 if copies or interleaved else size if op.name == "atomic" else max(op.info.alignment, 1)
         what = Check(op, kind, size, count, alignment, memory, name, interleaved, operand)
         return [Op("check", "", list(bounds), what, word=op.word)]
-
-    def _texel_check(self, op: Op) -> Op:
-        """Of an image access, whose coordinates the engine compares with the size of the image."""
-        what = Check(op, _IMAGES[op.name], 4, op.info.coordinates, 1, CheckedMemory.IMAGE)
-        return Op("check", "", [self.body.const("ptr", 0), self.body.const("i64", 0)], what, word=op.word)
 
     def bounds(self, begin: Op) -> Bounds | None:
         """The bounds of the memory that a root points into."""
