@@ -38,6 +38,7 @@ def test_compiled_code_finds_these_offsets() -> None:
         "scratch_bytes": 24,
         "launch": 32,
         "counters": 40,
+        "sums": 48,
     }
     assert [each.value for each in kernel.FaultKind] == [1, 2, 3, 4, 5]
 
