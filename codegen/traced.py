@@ -117,7 +117,7 @@ def _examining(api: Api, function: Function, index: int, hooks: Hooks, kind: str
         yield f"  if (checked) after_{name}({', '.join(['result', *(param.name for param in function.params)])});"
     if appended_to:
         yield f"  if (checked) check_appended({appended_to});"
-    words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
+    words = ["result", *(_word(api, function, param) for param in function.params)]
     yield f"  record.returned({', '.join(words)});"
     yield from ("  return result;", "}", "")
 

@@ -1,4 +1,5 @@
 // Commands in recordings: the work of an engine, its list or queue, and its waits.
+#include <cstring>
 #include <iterator>
 
 #include "../objects/devices/device.h"
@@ -13,31 +14,41 @@ namespace anyzero {
 
 namespace {
 
-class Facts {
- public:
-  explicit Facts(TraceRecord& record) : record_(record) {}
-  uint64_t& operator[](TraceValue value) { return record_.values[static_cast<uint32_t>(value)]; }
+constexpr bool same(Op op, TraceCommand command) { return static_cast<uint32_t>(op) == static_cast<uint32_t>(command); }
+static_assert(same(Op::Barrier, TraceCommand::Barrier) && same(Op::Copy, TraceCommand::Copy) &&
+              same(Op::Fill, TraceCommand::Fill) && same(Op::CopyBoxes, TraceCommand::CopyRegion) &&
+              same(Op::Launch, TraceCommand::Launch) && same(Op::Reset, TraceCommand::ResetEvent) &&
+              same(Op::Timestamp, TraceCommand::Timestamp) && same(Op::QueryTimestamps, TraceCommand::QueryTimestamps) &&
+              same(Op::Prefetch, TraceCommand::Prefetch) && same(Op::Advise, TraceCommand::MemoryAdvice) &&
+              same(Op::HostFunction, TraceCommand::HostFunction) && same(Op::Infer, TraceCommand::Inference) &&
+              same(Op::Execute, TraceCommand::Execute) && same(Op::SignalFence, TraceCommand::Fence) &&
+              same(Op::SignalSemaphores, TraceCommand::Semaphore) && same(Op::AwaitSemaphores, TraceCommand::AwaitSemaphore));
 
- private:
-  TraceRecord& record_;
-};
+void set_bytes(TraceRecord& record, uint64_t bytes) {
+  record.holds = static_cast<uint8_t>(TraceHolds::Bytes);
+  record.values[0] = bytes;
+}
 
-// In the order of Op.
-constexpr const char* kNames[] = {
-    "barrier",  "copy",          "fill",          "copy region", "launch",  "reset event", "timestamp", "query timestamps",
-    "prefetch", "memory advice", "host function", "inference",   "execute", "fence",       "semaphore", "await semaphore",
-};
-static_assert(std::size(kNames) == static_cast<size_t>(Op::AwaitSemaphores) + 1);
-
-void add_launch(Recorder& of, Facts& facts, const LaunchPacket& packet) {
+void set_launch(TraceRecord& record, Recorder& of, const LaunchPacket& packet) {
   if (!packet.count) return;
   const Launch& launch = *packet.first();
   const uint32_t* groups = launch.count_at ? &launch.count_at->groupCountX : launch.group_count;
-  const uint64_t sizes[] = {launch.group_size[0], launch.group_size[1], launch.group_size[2]};
-  facts[TraceValue::Name] = 1 + of.place_of_name(launch.code->number(), launch.code->facts().name);
-  facts[TraceValue::Groups] = groups[0] | uint64_t{groups[1]} << 32;
-  facts[TraceValue::GroupsZ] = groups[2];
-  facts[TraceValue::GroupSize] = sizes[0] | sizes[1] << 21 | sizes[2] << 42;
+  constexpr size_t half = 3 * sizeof(uint32_t);
+  record.holds = static_cast<uint8_t>(TraceHolds::Groups);
+  record.what = 1 + static_cast<uint32_t>(of.place_of_name(launch.code->number(), launch.code->facts().name));
+  std::memcpy(record.values, groups, half);
+  std::memcpy(reinterpret_cast<unsigned char*>(record.values) + half, launch.group_size, half);
+}
+
+// The time that an event has kept the next command waiting.
+[[gnu::noinline, gnu::cold]] void record_wait(Recorder& of, uint64_t since, uint64_t until, const Event* event) {
+  TraceRecord& record = of.next();
+  record = {};
+  record.kind = static_cast<uint8_t>(TraceKind::Wait);
+  record.start = since;
+  record.end = until;
+  record.values[0] = reinterpret_cast<uintptr_t>(event);
+  of.complete();
 }
 
 uint64_t bytes_of(const CopyBoxesPacket& packet) {
@@ -52,48 +63,47 @@ void Walk::record(const Packet& packet, uint64_t start) {
   const uint64_t end = recorded_until = ticks();
   Recorder* of = recorder();
   if (!of) return;
+  if (ring.blocked_since_) [[unlikely]] {
+    record_wait(*of, ring.blocked_since_, start, ring.blocked_on_.event);
+    ring.blocked_since_ = 0;
+  }
+  of->describe_queue(ring.described_in_, ring.number(), ring.engine_.number(), &ring.device_);
   TraceRecord& record = of->next();
-  clear(record);
-  record.kind = static_cast<uint32_t>(TraceKind::Command);
-  record.what = static_cast<uint32_t>(of->place_of_literal(kNames[static_cast<size_t>(packet.op)]));
   record.start = start;
-  record.queue = ring.number();
-  record.position = ring.done_ + (ring.inside_ ? ring.inner_before_ + ring.inner_done_ : 0) + 1;
-  Facts facts(record);
+  record.end = end;
+  record.kind = static_cast<uint8_t>(TraceKind::Command);
+  record.holds = static_cast<uint8_t>(TraceHolds::Nothing);
+  record.which = static_cast<uint16_t>(packet.op);
+  record.what = 0;
+  const uint64_t before = ring.done_ + (ring.inside_ ? ring.inner_before_ + ring.inner_done_ : 0);
+  record.command = command_number(ring.number(), before + 1);
+  uint64_t& signal = record.values[std::size(record.values) - 1];
+  signal = reinterpret_cast<uintptr_t>(packet.signal);
   switch (packet.op) {
     case Op::Launch:
-      add_launch(*of, facts, static_cast<const LaunchPacket&>(packet));
+      set_launch(record, *of, static_cast<const LaunchPacket&>(packet));
       break;
     case Op::Infer: {
       const InferenceRun* inference = static_cast<const InferPacket&>(packet).inference;
-      facts[TraceValue::Name] = 1 + of->place_of_name(inference, inference->name());
-      facts[TraceValue::Bytes] = inference->bytes();
+      record.what = 1 + static_cast<uint32_t>(of->place_of_name(inference, inference->name()));
+      set_bytes(record, inference->bytes());
       break;
     }
     case Op::Copy:
-      facts[TraceValue::Bytes] = static_cast<const CopyPacket&>(packet).bytes;
+      set_bytes(record, static_cast<const CopyPacket&>(packet).bytes);
       break;
     case Op::Fill:
-      facts[TraceValue::Bytes] = static_cast<const FillPacket&>(packet).bytes;
+      set_bytes(record, static_cast<const FillPacket&>(packet).bytes);
       break;
     case Op::CopyBoxes:
-      facts[TraceValue::Bytes] = bytes_of(static_cast<const CopyBoxesPacket&>(packet));
+      set_bytes(record, bytes_of(static_cast<const CopyBoxesPacket&>(packet)));
       break;
     case Op::SignalFence:
-      facts[TraceValue::Signal] = reinterpret_cast<uintptr_t>(static_cast<const SignalFencePacket&>(packet).fence);
+      signal = reinterpret_cast<uintptr_t>(static_cast<const SignalFencePacket&>(packet).fence);
       break;
     default:
       break;
   }
-  if (packet.signal) facts[TraceValue::Signal] = reinterpret_cast<uintptr_t>(packet.signal);
-  if (ring.blocked_since_) {
-    facts[TraceValue::WaitedSince] = ring.blocked_since_;
-    facts[TraceValue::WaitedFor] = reinterpret_cast<uintptr_t>(ring.blocked_on_.event);
-    ring.blocked_since_ = 0;
-  }
-  facts[TraceValue::Engine] = ring.engine_.number();
-  facts[TraceValue::Device] = reinterpret_cast<uintptr_t>(&ring.device_);
-  record.end = end;
   of->complete();
 }
 

@@ -29,56 +29,78 @@ inline uint64_t received(ze_result_t result, T* const* at) {
 class CallRecord {
  public:
   // `caller` is the return address in the program.
-  [[gnu::always_inline]] explicit CallRecord(uint32_t function, const void* caller = nullptr)
+  [[gnu::always_inline]] explicit CallRecord(uint16_t function, const void* caller = nullptr)
       : function_(function),
         recorder_(is_recording() ? recorder() : nullptr),
-        outer_(recorder_ ? recorder_->exchange({}) : Submission{}),
+        outer_(recorder_ ? recorder_->exchange_submitted(0) : 0),
         start_(!recorder_         ? CallStart{}
                : lines_are_read() ? start_of_call(caller)
                                   : CallStart{0, ticks()}) {}
   CallRecord(const CallRecord&) = delete;
   CallRecord& operator=(const CallRecord&) = delete;
 
-  // The words go to the record from where the caller has them: as arguments of a function they would be moved twice.
-  template <class... Words>
-  [[gnu::always_inline]] void returned(uint64_t result, Words... words) {
-    if (!recorder_) return;
-    TraceRecord* record = begin(TraceKind::Call, result);
-    if (!record) return;
-    record->what = function_;
-    constexpr size_t most = sizeof record->values / sizeof *record->values;
+  template <class Result, class... Words>
+  [[gnu::always_inline]] void returned(Result result, Words... words) {
+    if (!is_recorded()) return;
+    const uint64_t end = ticks();
+    if (lines_are_read()) [[unlikely]]
+      recorder_->record_line(start_.line);
+    if constexpr (sizeof...(words) > kRoom) {
+      // Of most appends, these are events that are not there.
+      size_t place = 0;
+      uint64_t rest = 0;
+      (static_cast<void>(place++ < kRoom || (rest |= words)), ...);
+      if (rest) [[unlikely]]
+        add_more(words...);
+    }
+    TraceRecord& record = begin(TraceKind::Call, function_, static_cast<uint32_t>(as_word(result)), end);
+    if constexpr (!std::is_same_v<Result, ze_result_t>) {
+      static_assert(sizeof...(words) < kRoom);
+      record.holds = static_cast<uint8_t>(TraceHolds::Result);
+      record.values[kRoom - 1] = as_word(result);
+    }
     size_t next = 0;
-    (static_cast<void>(next < most && (record->values[next] = words, ++next)), ...);
+    (static_cast<void>(next < kRoom && (record.values[next] = words, ++next)), ...);
     recorder_->complete();
   }
 
   // The same for a function of an extension, which has a name instead of a number.
-  void returned_from(std::string_view function, uint64_t result) {
-    TraceRecord* record = begin(TraceKind::Extension, result);
-    if (!record) return;
-    record->what = static_cast<uint32_t>(place_of_text(function));
+  void returned_from(std::string_view function, ze_result_t result) {
+    if (!is_recorded()) return;
+    const uint64_t end = ticks();
+    if (lines_are_read()) recorder_->record_line(start_.line);
+    TraceRecord& record = begin(TraceKind::Extension, 0, static_cast<uint32_t>(place_of_text(function)), end);
+    record.values[0] = static_cast<uint32_t>(result);
     recorder_->complete();
   }
 
  private:
-  [[gnu::noinline]] TraceRecord* begin(TraceKind kind, uint64_t result) const {
-    if (!recorder_ || !recorder_->is_of_this_process()) return nullptr;
-    const uint64_t end = ticks();
-    const Submission submission = recorder_->exchange(outer_);
-    if (lines_are_read()) recorder_->record_line(start_.line);
-    TraceRecord* record = &recorder_->next();
-    record->start = start_.tick;
-    record->end = end;
-    record->kind = static_cast<uint32_t>(kind);
-    record->result = result;
-    record->queue = submission.queue;
-    record->position = submission.position;
+  static constexpr size_t kRoom = sizeof TraceRecord::values / sizeof *TraceRecord::values;
+
+  // False, too, where the process has been forked during the call.
+  [[gnu::always_inline]] bool is_recorded() const { return recorder_ && recorder_ == own_recorder; }
+
+  [[gnu::always_inline]] TraceRecord& begin(TraceKind kind, uint16_t which, uint32_t what, uint64_t end) const {
+    TraceRecord& record = recorder_->next();
+    record.start = start_.tick;
+    record.end = end;
+    record.kind = static_cast<uint8_t>(kind);
+    record.holds = static_cast<uint8_t>(TraceHolds::Nothing);
+    record.which = which;
+    record.what = what;
+    record.command = recorder_->exchange_submitted(outer_);
     return record;
   }
 
-  const uint32_t function_;
+  template <class... Words>
+  [[gnu::noinline, gnu::cold]] void add_more(Words... words) const {
+    const uint64_t all[] = {words...};
+    recorder_->add_more(all + kRoom, sizeof...(words) - kRoom);
+  }
+
+  const uint16_t function_;
   Recorder* const recorder_;
-  const Submission outer_;
+  const uint64_t outer_;
   const CallStart start_;
 };
 

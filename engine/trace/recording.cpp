@@ -32,10 +32,12 @@ namespace anyzero {
 namespace {
 
 constexpr uint64_t kThreads = 256;
-constexpr uint64_t kRecords = 1 << 17;  // 16 MiB for each thread that records
+constexpr uint64_t kQueues = 1 << 16;
+constexpr uint64_t kRecords = 1 << 17;  // 8 MiB for each thread that records
 constexpr uint64_t kTextBytes = 1 << kFunctionBits;
 constexpr uint64_t kThreadsAt = kTraceHeadRoom;
-constexpr uint64_t kTextsAt = kThreadsAt + kThreads * sizeof(TraceThread);
+constexpr uint64_t kQueuesAt = kThreadsAt + kThreads * sizeof(TraceThread);
+constexpr uint64_t kTextsAt = kQueuesAt + kQueues * sizeof(TraceQueue);
 constexpr uint64_t kRecordsAt = kTextsAt + kTextBytes;
 
 // A point in time, by the counter and by the clock.
@@ -69,6 +71,7 @@ struct RecordingFile {
   uint64_t bytes_in_all() const { return kRecordsAt + kThreads * records * sizeof(TraceRecord); }
   TraceHead& head() const { return *reinterpret_cast<TraceHead*>(bytes); }
   TraceThread& thread(uint64_t index) const { return reinterpret_cast<TraceThread*>(bytes + kThreadsAt)[index]; }
+  TraceQueue& queue(uint64_t number) const { return reinterpret_cast<TraceQueue*>(bytes + kQueuesAt)[number % kQueues]; }
   TraceRecord* ring(uint64_t index) const { return reinterpret_cast<TraceRecord*>(bytes + kRecordsAt) + index * records; }
   // Stores the current counter and clock, from which a reader computes the rate.
   void calibrate() const {
@@ -121,9 +124,9 @@ Recorder* RecordingFile::add_thread() const {
   Recorder& added = recorders[index];
   added.file_ = this;
   added.thread_ = &thread(index);
-  added.ring_ = ring(index);
-  added.mask_ = records - 1;
-  added.generation_ = generation;
+  added.ring_ = added.next_ = ring(index);
+  added.capacity_ = records;
+  added.stop_ = added.ring_ + std::min(records, Recorder::kPart);
   added.thread_->id = static_cast<uint64_t>(syscall(SYS_gettid));
   prctl(PR_GET_NAME, added.thread_->name);
   provide_pages(added.ring_, std::min(records, 2 * Recorder::kPart) * sizeof *added.ring_);
@@ -144,18 +147,38 @@ Recorder* join_recording() {
 }
 
 // Calibrates, and has memory provided for the part behind the one that begins.
-void Recorder::next_part() const {
+void Recorder::next_part() {
   file_->calibrate();
-  if (written_ + kPart <= mask_) provide_pages(&ring_[written_ + kPart], kPart * sizeof *ring_);
+  TraceRecord* end = ring_ + capacity_;
+  if (next_ == end) next_ = ring_;
+  stop_ = std::min(next_ + kPart, end);
+  if (thread_->records + kPart < capacity_) provide_pages(stop_, kPart * sizeof *ring_);
+}
+
+void Recorder::add_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const {
+  known_in = file_;
+  TraceQueue& queue = file_->queue(number);
+  queue = {0, engine, reinterpret_cast<uintptr_t>(device), 0};
+  std::atomic_ref(queue.number).store(number, std::memory_order_release);
+}
+
+void Recorder::add_more(const uint64_t* words, size_t count) {
+  TraceRecord& record = next();
+  record = {};
+  record.kind = static_cast<uint8_t>(TraceKind::More);
+  uint64_t* const places[] = {&record.start,     &record.end,       &record.command,  &record.values[0],
+                              &record.values[1], &record.values[2], &record.values[3]};
+  for (size_t i = 0; i < std::min(count, std::size(places)); ++i) *places[i] = words[i];
+  complete();
 }
 
 void Recorder::add_line(uint64_t line) {
   line_ = line;
-  line_said_ = written_;
+  line_said_ = thread_->records;
   TraceRecord& record = next();
-  clear(record);
+  record = {};
   record.start = record.end = ticks();
-  record.kind = static_cast<uint32_t>(TraceKind::Line);
+  record.kind = static_cast<uint8_t>(TraceKind::Line);
   record.what = static_cast<uint32_t>(line >> (kFunctionBits + kLineBits));
   record.values[static_cast<uint32_t>(TraceLineValue::Line)] = line & ((1u << kLineBits) - 1);
   record.values[static_cast<uint32_t>(TraceLineValue::Function)] = line >> kLineBits & ((1u << kFunctionBits) - 1);
@@ -196,6 +219,9 @@ bool start_recording(const char* path, uint64_t records) {
     errno = EBUSY;
     return false;
   }
+  // A recorder belongs to its process. Forks of this thread are enough: a child has no other.
+  static const bool forgotten = (at_fork_child([] { own_recorder = nullptr; }), true);
+  static_cast<void>(forgotten);
   const uint64_t bytes = kRecordsAt + kThreads * records * sizeof(TraceRecord);
   unsigned char* mapped = map_new_file(path, bytes);
   if (!mapped) return false;
@@ -206,6 +232,7 @@ bool start_recording(const char* path, uint64_t records) {
   head.process = static_cast<uint64_t>(getpid());
   head.record_capacity = records;
   head.thread_capacity = kThreads;
+  head.queue_capacity = kQueues;
   head.text_bytes = kTextBytes;
   {
     auto open = texts().open();

@@ -15,7 +15,7 @@ namespace anyzero {
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -27,7 +27,7 @@ namespace anyzero {
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -38,7 +38,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -49,7 +49,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -59,7 +59,7 @@ namespace anyzero {
   if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
+  record.returned(result, as_word(hCommandList), as_word(hEvent));
   return result;
 }
 
@@ -69,7 +69,7 @@ namespace anyzero {
   if (checked) check_append(hCommandList, nullptr, numEvents, phEvents);
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents));
+  record.returned(result, as_word(hCommandList), as_word(numEvents), as_word(phEvents));
   return result;
 }
 
@@ -79,7 +79,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListHostSynchronize(hCommandList, timeout)) return refused;
   const ze_result_t result = zeCommandListHostSynchronize(hCommandList, timeout);
   if (checked) after_zeCommandListHostSynchronize(result, hCommandList, timeout);
-  record.returned(as_word(result), as_word(hCommandList), as_word(timeout));
+  record.returned(result, as_word(hCommandList), as_word(timeout));
   return result;
 }
 
@@ -88,7 +88,7 @@ namespace anyzero {
   CheckedCall checked("zeCommandListReset", __builtin_return_address(0));
   if (checked) before_zeCommandListReset(hCommandList);
   const ze_result_t result = zeCommandListReset(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -98,7 +98,7 @@ namespace anyzero {
   if (checked) before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   const ze_result_t result = zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   if (checked) after_zeCommandQueueExecuteCommandLists(result, hCommandQueue, numCommandLists, phCommandLists, hFence);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
+  record.returned(result, as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
   return result;
 }
 
@@ -108,7 +108,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandQueueSynchronize(hCommandQueue, timeout)) return refused;
   const ze_result_t result = zeCommandQueueSynchronize(hCommandQueue, timeout);
   if (checked) after_zeCommandQueueSynchronize(result, hCommandQueue, timeout);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(timeout));
+  record.returned(result, as_word(hCommandQueue), as_word(timeout));
   return result;
 }
 
@@ -117,7 +117,7 @@ namespace anyzero {
   CheckedCall checked("zeEventDestroy", __builtin_return_address(0));
   if (checked) before_zeEventDestroy(hEvent);
   const ze_result_t result = zeEventDestroy(hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -126,7 +126,7 @@ namespace anyzero {
   CheckedCall checked("zeEventHostReset", __builtin_return_address(0));
   if (checked) before_zeEventHostReset(hEvent);
   const ze_result_t result = zeEventHostReset(hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -136,7 +136,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeEventHostSynchronize(hEvent, timeout)) return refused;
   const ze_result_t result = zeEventHostSynchronize(hEvent, timeout);
   if (checked) after_zeEventHostSynchronize(result, hEvent, timeout);
-  record.returned(as_word(result), as_word(hEvent), as_word(timeout));
+  record.returned(result, as_word(hEvent), as_word(timeout));
   return result;
 }
 
@@ -146,7 +146,7 @@ namespace anyzero {
   if (checked) before_zeEventQueryStatus(hEvent);
   const ze_result_t result = zeEventQueryStatus(hEvent);
   if (checked) after_zeEventQueryStatus(result, hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -156,7 +156,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeFenceHostSynchronize(hFence, timeout)) return refused;
   const ze_result_t result = zeFenceHostSynchronize(hFence, timeout);
   if (checked) after_zeFenceHostSynchronize(result, hFence, timeout);
-  record.returned(as_word(result), as_word(hFence), as_word(timeout));
+  record.returned(result, as_word(hFence), as_word(timeout));
   return result;
 }
 
@@ -165,7 +165,7 @@ namespace anyzero {
   CheckedCall checked("zeFenceReset", __builtin_return_address(0));
   if (checked) before_zeFenceReset(hFence);
   const ze_result_t result = zeFenceReset(hFence);
-  record.returned(as_word(result), as_word(hFence));
+  record.returned(result, as_word(hFence));
   return result;
 }
 
@@ -183,7 +183,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
   if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
+  record.returned(result, as_word(hCommandList), as_word(hEvent));
   return result;
 }
 
@@ -198,7 +198,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_hand
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hGraph), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -213,7 +213,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pfnHostFunction), as_word(pUserData), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(pfnHostFunction), as_word(pUserData), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -231,7 +231,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -248,7 +248,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -265,7 +265,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -283,7 +283,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -300,7 +300,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -317,7 +317,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -334,7 +334,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -358,7 +358,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_ha
   if (checked) before_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -375,7 +375,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command
   if (checked) check_arguments(hCommandList, hKernel, pArguments, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -392,7 +392,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_co
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -407,7 +407,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_c
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(phKernels), as_word(pCountBuffer), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numKernels), as_word(phKernels), as_word(pCountBuffer), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -421,7 +421,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(z
   CheckedCall checked("zeCommandListAppendMemAdvise", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDevice), as_word(ptr), as_word(size), as_word(advice));
+  record.returned(result, as_word(hCommandList), as_word(hDevice), as_word(ptr), as_word(size), as_word(advice));
   return result;
 }
 
@@ -443,7 +443,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_hand
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hContextSrc), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hContextSrc), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -459,7 +459,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_comman
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(dstRegion), as_word(dstPitch), as_word(dstSlicePitch), as_word(srcptr), as_word(srcRegion), as_word(srcPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(dstRegion), as_word(dstPitch), as_word(dstSlicePitch), as_word(srcptr), as_word(srcRegion), as_word(srcPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -474,7 +474,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_lis
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -495,7 +495,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_hand
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -510,7 +510,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_com
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hCommandList), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -525,7 +525,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numRanges), as_word(pRangeSizes), as_word(pRanges), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numRanges), as_word(pRangeSizes), as_word(pRanges), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -541,7 +541,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -562,7 +562,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_han
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(signalParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(signalParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -577,7 +577,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_c
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(waitParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(waitParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -599,7 +599,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_ha
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -611,7 +611,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) {
   CallRecord record(31, __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext));
+  record.returned(result, as_word(hCommandList), as_word(hGraph), as_word(pNext));
   return result;
 }
 
@@ -623,7 +623,7 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_l
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) {
   CallRecord record(32, __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pNext));
+  record.returned(result, as_word(hCommandList), as_word(pNext));
   return result;
 }
 
@@ -635,7 +635,7 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginGraphCaptureExt(ze_command_list_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListClose(ze_command_list_handle_t hCommandList) {
   CallRecord record(33, __builtin_return_address(0));
   const ze_result_t result = zeCommandListClose(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -650,7 +650,7 @@ ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hComma
   if (checked) check_structure(desc, 0xf, "ze_command_list_desc_t");
   const ze_result_t result = zeCommandListCreate(hContext, hDevice, desc, phCommandList);
   if (checked) after_zeCommandListCreate(result, hContext, hDevice, desc, phCommandList);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandList));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandList));
   return result;
 }
 
@@ -662,7 +662,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) {
   CallRecord record(35, __builtin_return_address(0));
   const ze_result_t result = zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
-  record.returned(as_word(result), as_word(hCommandList), received(result, phClonedCommandList));
+  record.returned(result, as_word(hCommandList), received(result, phClonedCommandList));
   return result;
 }
 
@@ -677,7 +677,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle
   if (checked) check_structure(altdesc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
   if (checked) after_zeCommandListCreateImmediate(result, hContext, hDevice, altdesc, phCommandList);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(altdesc), received(result, phCommandList));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(altdesc), received(result, phCommandList));
   return result;
 }
 
@@ -692,7 +692,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t h
   if (checked) before_zeCommandListDestroy(hCommandList);
   const ze_result_t result = zeCommandListDestroy(hCommandList);
   if (checked) after_zeCommandListDestroy(result, hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -704,7 +704,7 @@ ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCom
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) {
   CallRecord record(38, __builtin_return_address(0));
   const ze_result_t result = zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pNext), received(result, phGraph));
+  record.returned(result, as_word(hCommandList), as_word(pNext), received(result, phGraph));
   return result;
 }
 
@@ -716,7 +716,7 @@ ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) {
   CallRecord record(39, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetContextHandle(hCommandList, phContext);
-  record.returned(as_word(result), as_word(hCommandList), received(result, phContext));
+  record.returned(result, as_word(hCommandList), received(result, phContext));
   return result;
 }
 
@@ -728,7 +728,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) {
   CallRecord record(40, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetDeviceHandle(hCommandList, phDevice);
-  record.returned(as_word(result), as_word(hCommandList), received(result, phDevice));
+  record.returned(result, as_word(hCommandList), received(result, phDevice));
   return result;
 }
 
@@ -740,7 +740,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) {
   CallRecord record(41, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetFlags(hCommandList, pFlags);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
+  record.returned(result, as_word(hCommandList), as_word(pFlags));
   return result;
 }
 
@@ -752,7 +752,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) {
   CallRecord record(42, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetGraphExt(hCommandList, phGraph);
-  record.returned(as_word(result), as_word(hCommandList), received(result, phGraph));
+  record.returned(result, as_word(hCommandList), received(result, phGraph));
   return result;
 }
 
@@ -766,7 +766,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t 
   CheckedCall checked("zeCommandListGetNextCommandIdExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
-  record.returned(as_word(result), as_word(hCommandList), as_word(desc), as_word(pCommandId));
+  record.returned(result, as_word(hCommandList), as_word(desc), as_word(pCommandId));
   return result;
 }
 
@@ -780,7 +780,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_h
   CheckedCall checked("zeCommandListGetNextCommandIdWithKernelsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
-  record.returned(as_word(result), as_word(hCommandList), as_word(desc), as_word(numKernels), as_word(phKernels), as_word(pCommandId));
+  record.returned(result, as_word(hCommandList), as_word(desc), as_word(numKernels), as_word(phKernels), as_word(pCommandId));
   return result;
 }
 
@@ -792,7 +792,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_com
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) {
   CallRecord record(45, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetOrdinal(hCommandList, pOrdinal);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pOrdinal));
+  record.returned(result, as_word(hCommandList), as_word(pOrdinal));
   return result;
 }
 
@@ -812,7 +812,7 @@ ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handl
   CheckedCall checked("zeCommandListImmediateAppendCommandListsExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandListImmediate);
-  record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -826,7 +826,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_com
   CheckedCall checked("zeCommandListImmediateAppendCommandListsWithParameters", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandListImmediate);
-  record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -838,7 +838,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParame
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) {
   CallRecord record(49, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetFlags(hCommandList, pFlags);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
+  record.returned(result, as_word(hCommandList), as_word(pFlags));
   return result;
 }
 
@@ -850,7 +850,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
   CallRecord record(50, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
-  record.returned(as_word(result), as_word(hCommandListImmediate), as_word(pIndex));
+  record.returned(result, as_word(hCommandListImmediate), as_word(pIndex));
   return result;
 }
 
@@ -862,7 +862,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) {
   CallRecord record(51, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetMode(hCommandList, pMode);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pMode));
+  record.returned(result, as_word(hCommandList), as_word(pMode));
   return result;
 }
 
@@ -874,7 +874,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) {
   CallRecord record(52, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetPriority(hCommandList, pPriority);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pPriority));
+  record.returned(result, as_word(hCommandList), as_word(pPriority));
   return result;
 }
 
@@ -886,7 +886,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) {
   CallRecord record(53, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsGraphCaptureEnabledExt(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -898,7 +898,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_l
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) {
   CallRecord record(54, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsImmediate(hCommandList, pIsImmediate);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pIsImmediate));
+  record.returned(result, as_word(hCommandList), as_word(pIsImmediate));
   return result;
 }
 
@@ -910,7 +910,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) {
   CallRecord record(55, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsMutableExp(hCommandList, pIsMutable);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pIsMutable));
+  record.returned(result, as_word(hCommandList), as_word(pIsMutable));
   return result;
 }
 
@@ -928,7 +928,7 @@ ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hComma
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) {
   CallRecord record(57, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(pCommandId), as_word(phKernels));
+  record.returned(result, as_word(hCommandList), as_word(numKernels), as_word(pCommandId), as_word(phKernels));
   return result;
 }
 
@@ -940,7 +940,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_com
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) {
   CallRecord record(58, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
-  record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(hSignalEvent));
+  record.returned(result, as_word(hCommandList), as_word(commandId), as_word(hSignalEvent));
   return result;
 }
 
@@ -952,7 +952,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(59, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
-  record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(commandId), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -966,7 +966,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_
   CheckedCall checked("zeCommandListUpdateMutableCommandsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20018, "ze_mutable_commands_exp_desc_t");
   const ze_result_t result = zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
-  record.returned(as_word(result), as_word(hCommandList), as_word(desc));
+  record.returned(result, as_word(hCommandList), as_word(desc));
   return result;
 }
 
@@ -981,7 +981,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_l
   if (checked) check_structure(desc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
   if (checked) after_zeCommandQueueCreate(result, hContext, hDevice, desc, phCommandQueue);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandQueue));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandQueue));
   return result;
 }
 
@@ -996,7 +996,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext,
   if (checked) before_zeCommandQueueDestroy(hCommandQueue);
   const ze_result_t result = zeCommandQueueDestroy(hCommandQueue);
   if (checked) after_zeCommandQueueDestroy(result, hCommandQueue);
-  record.returned(as_word(result), as_word(hCommandQueue));
+  record.returned(result, as_word(hCommandQueue));
   return result;
 }
 
@@ -1014,7 +1014,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) {
   CallRecord record(64, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetFlags(hCmdQueue, pFlags);
-  record.returned(as_word(result), as_word(hCmdQueue), as_word(pFlags));
+  record.returned(result, as_word(hCmdQueue), as_word(pFlags));
   return result;
 }
 
@@ -1026,7 +1026,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) {
   CallRecord record(65, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetIndex(hCommandQueue, pIndex);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(pIndex));
+  record.returned(result, as_word(hCommandQueue), as_word(pIndex));
   return result;
 }
 
@@ -1038,7 +1038,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) {
   CallRecord record(66, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetMode(hCmdQueue, pMode);
-  record.returned(as_word(result), as_word(hCmdQueue), as_word(pMode));
+  record.returned(result, as_word(hCmdQueue), as_word(pMode));
   return result;
 }
 
@@ -1050,7 +1050,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hC
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) {
   CallRecord record(67, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(pOrdinal));
+  record.returned(result, as_word(hCommandQueue), as_word(pOrdinal));
   return result;
 }
 
@@ -1062,7 +1062,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) {
   CallRecord record(68, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetPriority(hCmdQueue, pPriority);
-  record.returned(as_word(result), as_word(hCmdQueue), as_word(pPriority));
+  record.returned(result, as_word(hCmdQueue), as_word(pPriority));
   return result;
 }
 
@@ -1082,7 +1082,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
   CheckedCall checked("zeContextCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreate(hDriver, desc, phContext);
-  record.returned(as_word(result), as_word(hDriver), as_word(desc), received(result, phContext));
+  record.returned(result, as_word(hDriver), as_word(desc), received(result, phContext));
   return result;
 }
 
@@ -1096,7 +1096,7 @@ ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const 
   CheckedCall checked("zeContextCreateEx", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
-  record.returned(as_word(result), as_word(hDriver), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phContext));
+  record.returned(result, as_word(hDriver), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phContext));
   return result;
 }
 
@@ -1110,7 +1110,7 @@ ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, cons
   CheckedCall checked("zeContextDestroy", __builtin_return_address(0));
   if (checked) before_zeContextDestroy(hContext);
   const ze_result_t result = zeContextDestroy(hContext);
-  record.returned(as_word(result), as_word(hContext));
+  record.returned(result, as_word(hContext));
   return result;
 }
 
@@ -1122,7 +1122,7 @@ ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   CallRecord record(73, __builtin_return_address(0));
   const ze_result_t result = zeContextEvictImage(hContext, hDevice, hImage);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
 }
 
@@ -1134,7 +1134,7 @@ ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   CallRecord record(74, __builtin_return_address(0));
   const ze_result_t result = zeContextEvictMemory(hContext, hDevice, ptr, size);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -1146,7 +1146,7 @@ ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextGetStatus(ze_context_handle_t hContext) {
   CallRecord record(75, __builtin_return_address(0));
   const ze_result_t result = zeContextGetStatus(hContext);
-  record.returned(as_word(result), as_word(hContext));
+  record.returned(result, as_word(hContext));
   return result;
 }
 
@@ -1158,7 +1158,7 @@ ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   CallRecord record(76, __builtin_return_address(0));
   const ze_result_t result = zeContextMakeImageResident(hContext, hDevice, hImage);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
 }
 
@@ -1170,7 +1170,7 @@ ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hCo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   CallRecord record(77, __builtin_return_address(0));
   const ze_result_t result = zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -1182,7 +1182,7 @@ ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hC
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
   CallRecord record(78, __builtin_return_address(0));
   const ze_result_t result = zeContextSystemBarrier(hContext, hDevice);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice));
+  record.returned(result, as_word(hContext), as_word(hDevice));
   return result;
 }
 
@@ -1194,7 +1194,7 @@ ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContex
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value) {
   CallRecord record(79, __builtin_return_address(0));
   const ze_result_t result = zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
-  record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(value));
+  record.returned(result, as_word(hDevice), as_word(hPeerDevice), as_word(value));
   return result;
 }
 
@@ -1206,7 +1206,7 @@ ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices) {
   CallRecord record(80, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGet(hDriver, pCount, phDevices);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
 }
 
@@ -1218,7 +1218,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t* incrementValue) {
   CallRecord record(81, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
-  record.returned(as_word(result), as_word(hDevice), as_word(incrementValue));
+  record.returned(result, as_word(hDevice), as_word(incrementValue));
   return result;
 }
 
@@ -1230,7 +1230,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_cache_properties_t* pCacheProperties) {
   CallRecord record(82, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCacheProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pCacheProperties));
   return result;
 }
 
@@ -1242,7 +1242,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties) {
   CallRecord record(83, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCommandQueueGroupProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pCommandQueueGroupProperties));
   return result;
 }
 
@@ -1256,7 +1256,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_h
   CheckedCall checked("zeDeviceGetComputeProperties", __builtin_return_address(0));
   if (checked) check_structure(pComputeProperties, 0x4, "ze_device_compute_properties_t");
   const ze_result_t result = zeDeviceGetComputeProperties(hDevice, pComputeProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pComputeProperties));
+  record.returned(result, as_word(hDevice), as_word(pComputeProperties));
   return result;
 }
 
@@ -1268,7 +1268,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t* maxValue) {
   CallRecord record(85, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
-  record.returned(as_word(result), as_word(hDevice), as_word(maxValue));
+  record.returned(result, as_word(hDevice), as_word(maxValue));
   return result;
 }
 
@@ -1282,7 +1282,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_han
   CheckedCall checked("zeDeviceGetExternalMemoryProperties", __builtin_return_address(0));
   if (checked) check_structure(pExternalMemoryProperties, 0xc, "ze_device_external_memory_properties_t");
   const ze_result_t result = zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pExternalMemoryProperties));
+  record.returned(result, as_word(hDevice), as_word(pExternalMemoryProperties));
   return result;
 }
 
@@ -1294,7 +1294,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) {
   CallRecord record(87, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetFabricVertexExp(hDevice, phVertex);
-  record.returned(as_word(result), as_word(hDevice), received(result, phVertex));
+  record.returned(result, as_word(hDevice), received(result, phVertex));
   return result;
 }
 
@@ -1306,7 +1306,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t* hostTimestamp, uint64_t* deviceTimestamp) {
   CallRecord record(88, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
-  record.returned(as_word(result), as_word(hDevice), as_word(hostTimestamp), as_word(deviceTimestamp));
+  record.returned(result, as_word(hDevice), as_word(hostTimestamp), as_word(deviceTimestamp));
   return result;
 }
 
@@ -1320,7 +1320,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetImageProperties", __builtin_return_address(0));
   if (checked) check_structure(pImageProperties, 0xa, "ze_device_image_properties_t");
   const ze_result_t result = zeDeviceGetImageProperties(hDevice, pImageProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pImageProperties));
+  record.returned(result, as_word(hDevice), as_word(pImageProperties));
   return result;
 }
 
@@ -1334,7 +1334,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDev
   CheckedCall checked("zeDeviceGetMemoryAccessProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAccessProperties, 0x8, "ze_device_memory_access_properties_t");
   const ze_result_t result = zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pMemAccessProperties));
+  record.returned(result, as_word(hDevice), as_word(pMemAccessProperties));
   return result;
 }
 
@@ -1346,7 +1346,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties) {
   CallRecord record(91, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pMemProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pMemProperties));
   return result;
 }
 
@@ -1360,7 +1360,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetModuleProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x5, "ze_device_module_properties_t");
   const ze_result_t result = zeDeviceGetModuleProperties(hDevice, pModuleProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pModuleProperties));
+  record.returned(result, as_word(hDevice), as_word(pModuleProperties));
   return result;
 }
 
@@ -1374,7 +1374,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetP2PProperties", __builtin_return_address(0));
   if (checked) check_structure(pP2PProperties, 0xb, "ze_device_p2p_properties_t");
   const ze_result_t result = zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(pP2PProperties));
+  record.returned(result, as_word(hDevice), as_word(hPeerDevice), as_word(pP2PProperties));
   return result;
 }
 
@@ -1388,7 +1388,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevic
   CheckedCall checked("zeDeviceGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDeviceProperties, 0x3, "ze_device_properties_t");
   const ze_result_t result = zeDeviceGetProperties(hDevice, pDeviceProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pDeviceProperties));
+  record.returned(result, as_word(hDevice), as_word(pDeviceProperties));
   return result;
 }
 
@@ -1400,7 +1400,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t* phRootDevice) {
   CallRecord record(95, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRootDevice(hDevice, phRootDevice);
-  record.returned(as_word(result), as_word(hDevice), as_word(phRootDevice));
+  record.returned(result, as_word(hDevice), as_word(phRootDevice));
   return result;
 }
 
@@ -1412,7 +1412,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void* pObjDesc, size_t* pSize, char* pRequirements) {
   CallRecord record(96, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
-  record.returned(as_word(result), as_word(hDevice), as_word(pObjDesc), as_word(pSize), as_word(pRequirements));
+  record.returned(result, as_word(hDevice), as_word(pObjDesc), as_word(pSize), as_word(pRequirements));
   return result;
 }
 
@@ -1424,7 +1424,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char** pKey) {
   CallRecord record(97, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
-  record.returned(as_word(result), as_word(hDevice), as_word(pKey));
+  record.returned(result, as_word(hDevice), as_word(pKey));
   return result;
 }
 
@@ -1436,7 +1436,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetStatus(ze_device_handle_t hDevice) {
   CallRecord record(98, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetStatus(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -1448,7 +1448,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices) {
   CallRecord record(99, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phSubdevices));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phSubdevices));
   return result;
 }
 
@@ -1460,7 +1460,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) {
   CallRecord record(100, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pVectorWidthProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pVectorWidthProperties));
   return result;
 }
 
@@ -1474,7 +1474,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_hand
   CheckedCall checked("zeDeviceImportExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20022, "ze_external_semaphore_ext_desc_t");
   const ze_result_t result = zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
-  record.returned(as_word(result), as_word(hDevice), as_word(desc), received(result, phSemaphore));
+  record.returned(result, as_word(hDevice), as_word(desc), received(result, phSemaphore));
   return result;
 }
 
@@ -1488,7 +1488,7 @@ ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handl
   CheckedCall checked("zeDevicePciGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pPciProperties, 0x10008, "ze_pci_ext_properties_t");
   const ze_result_t result = zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pPciProperties));
+  record.returned(result, as_word(hDevice), as_word(pPciProperties));
   return result;
 }
 
@@ -1500,7 +1500,7 @@ ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
   CallRecord record(103, __builtin_return_address(0));
   const ze_result_t result = zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
-  record.returned(as_word(result), as_word(hSemaphore));
+  record.returned(result, as_word(hSemaphore));
   return result;
 }
 
@@ -1512,7 +1512,7 @@ ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_se
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize) {
   CallRecord record(104, __builtin_return_address(0));
   const ze_result_t result = zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
-  record.returned(as_word(result), as_word(hDevice), as_word(cacheLevel), as_word(cacheReservationSize));
+  record.returned(result, as_word(hDevice), as_word(cacheLevel), as_word(cacheReservationSize));
   return result;
 }
 
@@ -1524,7 +1524,7 @@ ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void* ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion) {
   CallRecord record(105, __builtin_return_address(0));
   const ze_result_t result = zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
-  record.returned(as_word(result), as_word(hDevice), as_word(ptr), as_word(regionSize), as_word(cacheRegion));
+  record.returned(result, as_word(hDevice), as_word(ptr), as_word(regionSize), as_word(cacheRegion));
   return result;
 }
 
@@ -1538,7 +1538,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevi
   CheckedCall checked("zeDeviceSynchronize", __builtin_return_address(0));
   const ze_result_t result = zeDeviceSynchronize(hDevice);
   if (checked) after_zeDeviceSynchronize(result, hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -1552,7 +1552,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
   CheckedCall checked("zeDeviceValidateRuntimeRequirements", __builtin_return_address(0));
   if (checked) check_structure(pOut, 0x20046, "ze_validate_runtime_requirements_output_t");
   const ze_result_t result = zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
-  record.returned(as_word(result), as_word(hDevice), as_word(pRequirements), as_word(pOut));
+  record.returned(result, as_word(hDevice), as_word(pRequirements), as_word(pOut));
   return result;
 }
 
@@ -1564,7 +1564,7 @@ ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* phDrivers) {
   CallRecord record(108, __builtin_return_address(0));
   const ze_result_t result = zeDriverGet(pCount, phDrivers);
-  record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
+  record.returned(result, as_word(pCount), as_word(phDrivers));
   return result;
 }
 
@@ -1576,7 +1576,7 @@ ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t* version) {
   CallRecord record(109, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetApiVersion(hDriver, version);
-  record.returned(as_word(result), as_word(hDriver), as_word(version));
+  record.returned(result, as_word(hDriver), as_word(version));
   return result;
 }
 
@@ -1588,7 +1588,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetApiVersion(ze_driver_handle_t hDriver, 
 [[gnu::noinline]] ze_context_handle_t ZE_APICALL watched_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
   CallRecord record(110, __builtin_return_address(0));
   const ze_context_handle_t result = zeDriverGetDefaultContext(hDriver);
-  record.returned(as_word(result), as_word(hDriver));
+  record.returned(result, as_word(hDriver));
   return result;
 }
 
@@ -1600,7 +1600,7 @@ ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   CallRecord record(111, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
-  record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
+  record.returned(result, as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
 }
 
@@ -1612,7 +1612,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties) {
   CallRecord record(112, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
 }
 
@@ -1626,7 +1626,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t 
   CheckedCall checked("zeDriverGetIpcProperties", __builtin_return_address(0));
   if (checked) check_structure(pIpcProperties, 0x2, "ze_driver_ipc_properties_t");
   const ze_result_t result = zeDriverGetIpcProperties(hDriver, pIpcProperties);
-  record.returned(as_word(result), as_word(hDriver), as_word(pIpcProperties));
+  record.returned(result, as_word(hDriver), as_word(pIpcProperties));
   return result;
 }
 
@@ -1638,7 +1638,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDrive
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char** ppString) {
   CallRecord record(114, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetLastErrorDescription(hDriver, ppString);
-  record.returned(as_word(result), as_word(hDriver), as_word(ppString));
+  record.returned(result, as_word(hDriver), as_word(ppString));
   return result;
 }
 
@@ -1652,7 +1652,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t
   CheckedCall checked("zeDriverGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDriverProperties, 0x1, "ze_driver_properties_t");
   const ze_result_t result = zeDriverGetProperties(hDriver, pDriverProperties);
-  record.returned(as_word(result), as_word(hDriver), as_word(pDriverProperties));
+  record.returned(result, as_word(hDriver), as_word(pDriverProperties));
   return result;
 }
 
@@ -1664,7 +1664,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB) {
   CallRecord record(116, __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
-  record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
+  record.returned(result, as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
 }
 
@@ -1676,7 +1676,7 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB) {
   CallRecord record(117, __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
-  record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
+  record.returned(result, as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
 }
 
@@ -1688,7 +1688,7 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
   CallRecord record(118, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedCloseIpcHandle(hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -1702,7 +1702,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_
   CheckedCall checked("zeEventCounterBasedCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x2003a, "ze_event_counter_based_desc_t");
   const ze_result_t result = zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phEvent));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phEvent));
   return result;
 }
 
@@ -1714,7 +1714,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hCon
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t* completionValue, uint64_t* deviceAddress) {
   CallRecord record(120, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
-  record.returned(as_word(result), as_word(hEvent), as_word(completionValue), as_word(deviceAddress));
+  record.returned(result, as_word(hEvent), as_word(completionValue), as_word(deviceAddress));
   return result;
 }
 
@@ -1726,7 +1726,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t* phIpc) {
   CallRecord record(121, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
-  record.returned(as_word(result), as_word(hEvent), as_word(phIpc));
+  record.returned(result, as_word(hEvent), as_word(phIpc));
   return result;
 }
 
@@ -1738,7 +1738,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t* phEvent) {
   CallRecord record(122, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
-  record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEvent));
+  record.returned(result, as_word(hContext), as_word(hIpc), received(result, phEvent));
   return result;
 }
 
@@ -1753,7 +1753,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle
   if (checked) check_structure(desc, 0x11, "ze_event_desc_t");
   const ze_result_t result = zeEventCreate(hEventPool, desc, phEvent);
   if (checked) after_zeEventCreate(result, hEventPool, desc, phEvent);
-  record.returned(as_word(result), as_word(hEventPool), as_word(desc), received(result, phEvent));
+  record.returned(result, as_word(hEventPool), as_word(desc), received(result, phEvent));
   return result;
 }
 
@@ -1771,7 +1771,7 @@ ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t* pFlags) {
   CallRecord record(125, __builtin_return_address(0));
   const ze_result_t result = zeEventGetCounterBasedFlags(hEvent, pFlags);
-  record.returned(as_word(result), as_word(hEvent), as_word(pFlags));
+  record.returned(result, as_word(hEvent), as_word(pFlags));
   return result;
 }
 
@@ -1783,7 +1783,7 @@ ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEve
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(126, __builtin_return_address(0));
   const ze_result_t result = zeEventGetEventPool(hEvent, phEventPool);
-  record.returned(as_word(result), as_word(hEvent), received(result, phEventPool));
+  record.returned(result, as_word(hEvent), received(result, phEventPool));
   return result;
 }
 
@@ -1795,7 +1795,7 @@ ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_e
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pSignalScope) {
   CallRecord record(127, __builtin_return_address(0));
   const ze_result_t result = zeEventGetSignalScope(hEvent, pSignalScope);
-  record.returned(as_word(result), as_word(hEvent), as_word(pSignalScope));
+  record.returned(result, as_word(hEvent), as_word(pSignalScope));
   return result;
 }
 
@@ -1807,7 +1807,7 @@ ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pWaitScope) {
   CallRecord record(128, __builtin_return_address(0));
   const ze_result_t result = zeEventGetWaitScope(hEvent, pWaitScope);
-  record.returned(as_word(result), as_word(hEvent), as_word(pWaitScope));
+  record.returned(result, as_word(hEvent), as_word(pWaitScope));
   return result;
 }
 
@@ -1827,7 +1827,7 @@ ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
   CheckedCall checked("zeEventHostSignal", __builtin_return_address(0));
   if (checked) before_zeEventHostSignal(hEvent);
   const ze_result_t result = zeEventHostSignal(hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -1845,7 +1845,7 @@ ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, u
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
   CallRecord record(132, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolCloseIpcHandle(hEventPool);
-  record.returned(as_word(result), as_word(hEventPool));
+  record.returned(result, as_word(hEventPool));
   return result;
 }
 
@@ -1860,7 +1860,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t h
   if (checked) check_structure(desc, 0x10, "ze_event_pool_desc_t");
   const ze_result_t result = zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
   if (checked) after_zeEventPoolCreate(result, hContext, desc, numDevices, phDevices, phEventPool);
-  record.returned(as_word(result), as_word(hContext), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phEventPool));
+  record.returned(result, as_word(hContext), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phEventPool));
   return result;
 }
 
@@ -1874,7 +1874,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, co
   CheckedCall checked("zeEventPoolDestroy", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolDestroy(hEventPool);
   if (checked) after_zeEventPoolDestroy(result, hEventPool);
-  record.returned(as_word(result), as_word(hEventPool));
+  record.returned(result, as_word(hEventPool));
   return result;
 }
 
@@ -1886,7 +1886,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t* phContext) {
   CallRecord record(135, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetContextHandle(hEventPool, phContext);
-  record.returned(as_word(result), as_word(hEventPool), received(result, phContext));
+  record.returned(result, as_word(hEventPool), received(result, phContext));
   return result;
 }
 
@@ -1898,7 +1898,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t* pFlags) {
   CallRecord record(136, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetFlags(hEventPool, pFlags);
-  record.returned(as_word(result), as_word(hEventPool), as_word(pFlags));
+  record.returned(result, as_word(hEventPool), as_word(pFlags));
   return result;
 }
 
@@ -1910,7 +1910,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t* phIpc) {
   CallRecord record(137, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetIpcHandle(hEventPool, phIpc);
-  record.returned(as_word(result), as_word(hEventPool), as_word(phIpc));
+  record.returned(result, as_word(hEventPool), as_word(phIpc));
   return result;
 }
 
@@ -1922,7 +1922,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEv
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(138, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
-  record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEventPool));
+  record.returned(result, as_word(hContext), as_word(hIpc), received(result, phEventPool));
   return result;
 }
 
@@ -1934,7 +1934,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hCont
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc) {
   CallRecord record(139, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolPutIpcHandle(hContext, hIpc);
-  record.returned(as_word(result), as_word(hContext), as_word(hIpc));
+  record.returned(result, as_word(hContext), as_word(hIpc));
   return result;
 }
 
@@ -1948,7 +1948,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hConte
   CheckedCall checked("zeEventQueryKernelTimestamp", __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestamp(hEvent, dstptr);
   if (checked) after_zeEventQueryKernelTimestamp(result, hEvent, dstptr);
-  record.returned(as_word(result), as_word(hEvent), as_word(dstptr));
+  record.returned(result, as_word(hEvent), as_word(dstptr));
   return result;
 }
 
@@ -1960,7 +1960,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEve
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_event_query_kernel_timestamps_results_ext_properties_t* pResults) {
   CallRecord record(141, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
-  record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pResults));
+  record.returned(result, as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pResults));
   return result;
 }
 
@@ -1978,7 +1978,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_kernel_timestamp_result_t* pTimestamps) {
   CallRecord record(143, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
-  record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pTimestamps));
+  record.returned(result, as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pTimestamps));
   return result;
 }
 
@@ -1990,7 +1990,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
   CallRecord record(144, __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphDestroyExt(hGraph);
-  record.returned(as_word(result), as_word(hGraph));
+  record.returned(result, as_word(hGraph));
   return result;
 }
 
@@ -2002,7 +2002,7 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t* phSourceGraph) {
   CallRecord record(145, __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
-  record.returned(as_word(result), as_word(hGraph), received(result, phSourceGraph));
+  record.returned(result, as_word(hGraph), received(result, phSourceGraph));
   return result;
 }
 
@@ -2014,7 +2014,7 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_g
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t* pCount, ze_fabric_edge_handle_t* phEdges) {
   CallRecord record(146, __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
-  record.returned(as_word(result), as_word(hVertexA), as_word(hVertexB), as_word(pCount), as_word(phEdges));
+  record.returned(result, as_word(hVertexA), as_word(hVertexB), as_word(pCount), as_word(phEdges));
   return result;
 }
 
@@ -2028,7 +2028,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVert
   CheckedCall checked("zeFabricEdgeGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pEdgeProperties, 0x2000c, "ze_fabric_edge_exp_properties_t");
   const ze_result_t result = zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
-  record.returned(as_word(result), as_word(hEdge), as_word(pEdgeProperties));
+  record.returned(result, as_word(hEdge), as_word(pEdgeProperties));
   return result;
 }
 
@@ -2040,7 +2040,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t* phVertexA, ze_fabric_vertex_handle_t* phVertexB) {
   CallRecord record(148, __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
-  record.returned(as_word(result), as_word(hEdge), received(result, phVertexA), received(result, phVertexB));
+  record.returned(result, as_word(hEdge), received(result, phVertexA), received(result, phVertexB));
   return result;
 }
 
@@ -2052,7 +2052,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t* phDevice) {
   CallRecord record(149, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetDeviceExp(hVertex, phDevice);
-  record.returned(as_word(result), as_word(hVertex), received(result, phDevice));
+  record.returned(result, as_word(hVertex), received(result, phDevice));
   return result;
 }
 
@@ -2064,7 +2064,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t* pCount, ze_fabric_vertex_handle_t* phVertices) {
   CallRecord record(150, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetExp(hDriver, pCount, phVertices);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phVertices));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(phVertices));
   return result;
 }
 
@@ -2078,7 +2078,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, u
   CheckedCall checked("zeFabricVertexGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pVertexProperties, 0x2000b, "ze_fabric_vertex_exp_properties_t");
   const ze_result_t result = zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
-  record.returned(as_word(result), as_word(hVertex), as_word(pVertexProperties));
+  record.returned(result, as_word(hVertex), as_word(pVertexProperties));
   return result;
 }
 
@@ -2090,7 +2090,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t* pCount, ze_fabric_vertex_handle_t* phSubvertices) {
   CallRecord record(152, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
-  record.returned(as_word(result), as_word(hVertex), as_word(pCount), as_word(phSubvertices));
+  record.returned(result, as_word(hVertex), as_word(pCount), as_word(phSubvertices));
   return result;
 }
 
@@ -2104,7 +2104,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_h
   CheckedCall checked("zeFenceCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x12, "ze_fence_desc_t");
   const ze_result_t result = zeFenceCreate(hCommandQueue, desc, phFence);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(desc), received(result, phFence));
+  record.returned(result, as_word(hCommandQueue), as_word(desc), received(result, phFence));
   return result;
 }
 
@@ -2118,7 +2118,7 @@ ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQu
   CheckedCall checked("zeFenceDestroy", __builtin_return_address(0));
   if (checked) before_zeFenceDestroy(hFence);
   const ze_result_t result = zeFenceDestroy(hFence);
-  record.returned(as_word(result), as_word(hFence));
+  record.returned(result, as_word(hFence));
   return result;
 }
 
@@ -2138,7 +2138,7 @@ ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, u
   CheckedCall checked("zeFenceQueryStatus", __builtin_return_address(0));
   const ze_result_t result = zeFenceQueryStatus(hFence);
   if (checked) after_zeFenceQueryStatus(result, hFence);
-  record.returned(as_word(result), as_word(hFence));
+  record.returned(result, as_word(hFence));
   return result;
 }
 
@@ -2156,7 +2156,7 @@ ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphCreateExt(ze_context_handle_t hContext, const void* pNext, ze_graph_handle_t* phGraph) {
   CallRecord record(158, __builtin_return_address(0));
   const ze_result_t result = zeGraphCreateExt(hContext, pNext, phGraph);
-  record.returned(as_word(result), as_word(hContext), as_word(pNext), received(result, phGraph));
+  record.returned(result, as_word(hContext), as_word(pNext), received(result, phGraph));
   return result;
 }
 
@@ -2168,7 +2168,7 @@ ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
   CallRecord record(159, __builtin_return_address(0));
   const ze_result_t result = zeGraphDestroyExt(hGraph);
-  record.returned(as_word(result), as_word(hGraph));
+  record.returned(result, as_word(hGraph));
   return result;
 }
 
@@ -2180,7 +2180,7 @@ ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char* filePath, const void* pNext) {
   CallRecord record(160, __builtin_return_address(0));
   const ze_result_t result = zeGraphDumpContentsExt(hGraph, filePath, pNext);
-  record.returned(as_word(result), as_word(hGraph), as_word(filePath), as_word(pNext));
+  record.returned(result, as_word(hGraph), as_word(filePath), as_word(pNext));
   return result;
 }
 
@@ -2192,7 +2192,7 @@ ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, c
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t* phCommandList) {
   CallRecord record(161, __builtin_return_address(0));
   const ze_result_t result = zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
-  record.returned(as_word(result), as_word(hGraph), received(result, phCommandList));
+  record.returned(result, as_word(hGraph), received(result, phCommandList));
   return result;
 }
 
@@ -2204,7 +2204,7 @@ ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void* pNext, ze_executable_graph_handle_t* phExecutableGraph) {
   CallRecord record(162, __builtin_return_address(0));
   const ze_result_t result = zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
-  record.returned(as_word(result), as_word(hGraph), as_word(pNext), received(result, phExecutableGraph));
+  record.returned(result, as_word(hGraph), as_word(pNext), received(result, phExecutableGraph));
   return result;
 }
 
@@ -2216,7 +2216,7 @@ ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, co
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
   CallRecord record(163, __builtin_return_address(0));
   const ze_result_t result = zeGraphIsEmptyExt(hGraph);
-  record.returned(as_word(result), as_word(hGraph));
+  record.returned(result, as_word(hGraph));
   return result;
 }
 
@@ -2228,7 +2228,7 @@ ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void* pUserData, const void* pNext) {
   CallRecord record(164, __builtin_return_address(0));
   const ze_result_t result = zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
-  record.returned(as_word(result), as_word(hGraph), as_word(pfnCallback), as_word(pUserData), as_word(pNext));
+  record.returned(result, as_word(hGraph), as_word(pfnCallback), as_word(pUserData), as_word(pNext));
   return result;
 }
 
@@ -2243,7 +2243,7 @@ ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageCreate(hContext, hDevice, desc, phImage);
   if (checked) after_zeImageCreate(result, hContext, hDevice, desc, phImage);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phImage));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phImage));
   return result;
 }
 
@@ -2258,7 +2258,7 @@ ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_dev
   if (checked) before_zeImageDestroy(hImage);
   const ze_result_t result = zeImageDestroy(hImage);
   if (checked) after_zeImageDestroy(result, hImage);
-  record.returned(as_word(result), as_word(hImage));
+  record.returned(result, as_word(hImage));
   return result;
 }
 
@@ -2272,7 +2272,7 @@ ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
   CheckedCall checked("zeImageGetAllocPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pImageAllocProperties, 0x1000c, "ze_image_allocation_ext_properties_t");
   const ze_result_t result = zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
-  record.returned(as_word(result), as_word(hContext), as_word(hImage), as_word(pImageAllocProperties));
+  record.returned(result, as_word(hContext), as_word(hImage), as_word(pImageAllocProperties));
   return result;
 }
 
@@ -2286,7 +2286,7 @@ ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t h
   CheckedCall checked("zeImageGetDeviceOffsetExp", __builtin_return_address(0));
   const ze_result_t result = zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
   if (checked) after_zeImageGetDeviceOffsetExp(result, hImage, pDeviceOffset);
-  record.returned(as_word(result), as_word(hImage), as_word(pDeviceOffset));
+  record.returned(result, as_word(hImage), as_word(pDeviceOffset));
   return result;
 }
 
@@ -2300,7 +2300,7 @@ ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage
   CheckedCall checked("zeImageGetMemoryPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pMemoryProperties, 0x20007, "ze_image_memory_properties_exp_t");
   const ze_result_t result = zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
-  record.returned(as_word(result), as_word(hImage), as_word(pMemoryProperties));
+  record.returned(result, as_word(hImage), as_word(pMemoryProperties));
   return result;
 }
 
@@ -2314,7 +2314,7 @@ ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hI
   CheckedCall checked("zeImageGetProperties", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageGetProperties(hDevice, desc, pImageProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(desc), as_word(pImageProperties));
+  record.returned(result, as_word(hDevice), as_word(desc), as_word(pImageProperties));
   return result;
 }
 
@@ -2328,7 +2328,7 @@ ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, c
   CheckedCall checked("zeImageViewCreateExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
   return result;
 }
 
@@ -2342,7 +2342,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext,
   CheckedCall checked("zeImageViewCreateExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
   return result;
 }
 
@@ -2354,7 +2354,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeInit(ze_init_flags_t flags) {
   CallRecord record(173, __builtin_return_address(0));
   const ze_result_t result = zeInit(flags);
-  record.returned(as_word(result), as_word(flags));
+  record.returned(result, as_word(flags));
   return result;
 }
 
@@ -2368,7 +2368,7 @@ ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
   CheckedCall checked("zeInitDrivers", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20021, "ze_init_driver_type_desc_t");
   const ze_result_t result = zeInitDrivers(pCount, phDrivers, desc);
-  record.returned(as_word(result), as_word(pCount), as_word(phDrivers), as_word(desc));
+  record.returned(result, as_word(pCount), as_word(phDrivers), as_word(desc));
   return result;
 }
 
@@ -2382,7 +2382,7 @@ ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t
   CheckedCall checked("zeKernelCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1d, "ze_kernel_desc_t");
   const ze_result_t result = zeKernelCreate(hModule, desc, phKernel);
-  record.returned(as_word(result), as_word(hModule), as_word(desc), received(result, phKernel));
+  record.returned(result, as_word(hModule), as_word(desc), received(result, phKernel));
   return result;
 }
 
@@ -2394,7 +2394,7 @@ ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelDestroy(ze_kernel_handle_t hKernel) {
   CallRecord record(176, __builtin_return_address(0));
   const ze_result_t result = zeKernelDestroy(hKernel);
-  record.returned(as_word(result), as_word(hKernel));
+  record.returned(result, as_word(hKernel));
   return result;
 }
 
@@ -2406,7 +2406,7 @@ ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) {
   CallRecord record(177, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
-  record.returned(as_word(result), as_word(hKernel), as_word(pCount), as_word(pAllocationProperties));
+  record.returned(result, as_word(hKernel), as_word(pCount), as_word(pAllocationProperties));
   return result;
 }
 
@@ -2418,7 +2418,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) {
   CallRecord record(178, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
-  record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pKernelBinary));
+  record.returned(result, as_word(hKernel), as_word(pSize), as_word(pKernelBinary));
   return result;
 }
 
@@ -2430,7 +2430,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, s
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) {
   CallRecord record(179, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetIndirectAccess(hKernel, pFlags);
-  record.returned(as_word(result), as_word(hKernel), as_word(pFlags));
+  record.returned(result, as_word(hKernel), as_word(pFlags));
   return result;
 }
 
@@ -2442,7 +2442,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKern
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) {
   CallRecord record(180, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetName(hKernel, pSize, pName);
-  record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pName));
+  record.returned(result, as_word(hKernel), as_word(pSize), as_word(pName));
   return result;
 }
 
@@ -2456,7 +2456,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t
   CheckedCall checked("zeKernelGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pKernelProperties, 0x1e, "ze_kernel_properties_t");
   const ze_result_t result = zeKernelGetProperties(hKernel, pKernelProperties);
-  record.returned(as_word(result), as_word(hKernel), as_word(pKernelProperties));
+  record.returned(result, as_word(hKernel), as_word(pKernelProperties));
   return result;
 }
 
@@ -2468,7 +2468,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) {
   CallRecord record(182, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetSourceAttributes(hKernel, pSize, pString);
-  record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pString));
+  record.returned(result, as_word(hKernel), as_word(pSize), as_word(pString));
   return result;
 }
 
@@ -2482,7 +2482,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKe
   CheckedCall checked("zeKernelSchedulingHintExp", __builtin_return_address(0));
   if (checked) check_structure(pHint, 0x20004, "ze_scheduling_hint_exp_desc_t");
   const ze_result_t result = zeKernelSchedulingHintExp(hKernel, pHint);
-  record.returned(as_word(result), as_word(hKernel), as_word(pHint));
+  record.returned(result, as_word(hKernel), as_word(pHint));
   return result;
 }
 
@@ -2494,7 +2494,7 @@ ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKern
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
   CallRecord record(184, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
-  record.returned(as_word(result), as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
+  record.returned(result, as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
   return result;
 }
 
@@ -2506,7 +2506,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKerne
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
   CallRecord record(185, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetCacheConfig(hKernel, flags);
-  record.returned(as_word(result), as_word(hKernel), as_word(flags));
+  record.returned(result, as_word(hKernel), as_word(flags));
   return result;
 }
 
@@ -2518,7 +2518,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) {
   CallRecord record(186, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
-  record.returned(as_word(result), as_word(hKernel), as_word(offsetX), as_word(offsetY), as_word(offsetZ));
+  record.returned(result, as_word(hKernel), as_word(offsetX), as_word(offsetY), as_word(offsetZ));
   return result;
 }
 
@@ -2530,7 +2530,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKer
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
   CallRecord record(187, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
-  record.returned(as_word(result), as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
+  record.returned(result, as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
 }
 
@@ -2542,7 +2542,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, u
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
   CallRecord record(188, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetIndirectAccess(hKernel, flags);
-  record.returned(as_word(result), as_word(hKernel), as_word(flags));
+  record.returned(result, as_word(hKernel), as_word(flags));
   return result;
 }
 
@@ -2554,7 +2554,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKern
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) {
   CallRecord record(189, __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
-  record.returned(as_word(result), as_word(hKernel), as_word(globalSizeX), as_word(globalSizeY), as_word(globalSizeZ), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
+  record.returned(result, as_word(hKernel), as_word(globalSizeX), as_word(globalSizeY), as_word(globalSizeZ), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
 }
 
@@ -2566,7 +2566,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKerne
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) {
   CallRecord record(190, __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
-  record.returned(as_word(result), as_word(hKernel), as_word(totalGroupCount));
+  record.returned(result, as_word(hKernel), as_word(totalGroupCount));
   return result;
 }
 
@@ -2581,7 +2581,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_
   if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
   if (checked) after_zeMemAllocDevice(result, hContext, device_desc, size, alignment, hDevice, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(device_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(device_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
   return result;
 }
 
@@ -2596,7 +2596,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, con
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
   if (checked) after_zeMemAllocHost(result, hContext, host_desc, size, alignment, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(host_desc), as_word(size), as_word(alignment), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(host_desc), as_word(size), as_word(alignment), received(result, pptr));
   return result;
 }
 
@@ -2612,7 +2612,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
   if (checked) after_zeMemAllocShared(result, hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(device_desc), as_word(host_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(device_desc), as_word(host_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
   return result;
 }
 
@@ -2624,7 +2624,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void* ptr) {
   CallRecord record(194, __builtin_return_address(0));
   const ze_result_t result = zeMemCloseIpcHandle(hContext, ptr);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr));
+  record.returned(result, as_word(hContext), as_word(ptr));
   return result;
 }
 
@@ -2639,7 +2639,7 @@ ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, 
   if (checked) before_zeMemFree(hContext, ptr);
   const ze_result_t result = zeMemFree(hContext, ptr);
   if (checked) after_zeMemFree(result, hContext, ptr);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr));
+  record.returned(result, as_word(hContext), as_word(ptr));
   return result;
 }
 
@@ -2655,7 +2655,7 @@ ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr)
   if (checked) before_zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   const ze_result_t result = zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   if (checked) after_zeMemFreeExt(result, hContext, pMemFreeDesc, ptr);
-  record.returned(as_word(result), as_word(hContext), as_word(pMemFreeDesc), as_word(ptr));
+  record.returned(result, as_word(hContext), as_word(pMemFreeDesc), as_word(ptr));
   return result;
 }
 
@@ -2667,7 +2667,7 @@ ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAddressRange(ze_context_handle_t hContext, const void* ptr, void** pBase, size_t* pSize) {
   CallRecord record(197, __builtin_return_address(0));
   const ze_result_t result = zeMemGetAddressRange(hContext, ptr, pBase, pSize);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pBase), as_word(pSize));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(pBase), as_word(pSize));
   return result;
 }
 
@@ -2681,7 +2681,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext,
   CheckedCall checked("zeMemGetAllocProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAllocProperties, 0x17, "ze_memory_allocation_properties_t");
   const ze_result_t result = zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pMemAllocProperties), received(result, phDevice));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(pMemAllocProperties), received(result, phDevice));
   return result;
 }
 
@@ -2693,7 +2693,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hConte
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t* pAttr) {
   CallRecord record(199, __builtin_return_address(0));
   const ze_result_t result = zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(pAttr));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(pAttr));
   return result;
 }
 
@@ -2705,7 +2705,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t* pHandle) {
   CallRecord record(200, __builtin_return_address(0));
   const ze_result_t result = zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
-  record.returned(as_word(result), as_word(hContext), as_word(ipcHandle), as_word(pHandle));
+  record.returned(result, as_word(hContext), as_word(ipcHandle), as_word(pHandle));
   return result;
 }
 
@@ -2719,7 +2719,7 @@ ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_
   CheckedCall checked("zeMemGetIpcHandle", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeMemGetIpcHandle(hContext, ptr, pIpcHandle)) return refused;
   const ze_result_t result = zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pIpcHandle));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(pIpcHandle));
   return result;
 }
 
@@ -2731,7 +2731,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, co
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(202, __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
-  record.returned(as_word(result), as_word(hContext), as_word(handle), as_word(pIpcHandle));
+  record.returned(result, as_word(hContext), as_word(handle), as_word(pIpcHandle));
   return result;
 }
 
@@ -2743,7 +2743,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void* ptr, void* pNext, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(203, __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pNext), as_word(pIpcHandle));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(pNext), as_word(pIpcHandle));
   return result;
 }
 
@@ -2755,7 +2755,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t* rowPitch) {
   CallRecord record(204, __builtin_return_address(0));
   const ze_result_t result = zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(imageWidth), as_word(imageHeight), as_word(elementSizeInBytes), as_word(rowPitch));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(imageWidth), as_word(imageHeight), as_word(elementSizeInBytes), as_word(rowPitch));
   return result;
 }
 
@@ -2767,7 +2767,7 @@ ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hConte
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr) {
   CallRecord record(205, __builtin_return_address(0));
   const ze_result_t result = zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(handle), as_word(flags), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(handle), as_word(flags), received(result, pptr));
   return result;
 }
 
@@ -2779,7 +2779,7 @@ ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
   CallRecord record(206, __builtin_return_address(0));
   const ze_result_t result = zeMemPutIpcHandle(hContext, handle);
-  record.returned(as_word(result), as_word(hContext), as_word(handle));
+  record.returned(result, as_word(hContext), as_word(handle));
   return result;
 }
 
@@ -2791,7 +2791,7 @@ ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr) {
   CallRecord record(207, __builtin_return_address(0));
   const ze_result_t result = zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(attr));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(attr));
   return result;
 }
 
@@ -2803,7 +2803,7 @@ ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
   CallRecord record(208, __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogDestroy(hModuleBuildLog);
-  record.returned(as_word(result), as_word(hModuleBuildLog));
+  record.returned(result, as_word(hModuleBuildLog));
   return result;
 }
 
@@ -2815,7 +2815,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog) {
   CallRecord record(209, __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
-  record.returned(as_word(result), as_word(hModuleBuildLog), as_word(pSize), as_word(pBuildLog));
+  record.returned(result, as_word(hModuleBuildLog), as_word(pSize), as_word(pBuildLog));
   return result;
 }
 
@@ -2830,7 +2830,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_hand
   if (checked) check_structure(desc, 0x1b, "ze_module_desc_t");
   const ze_result_t result = zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
   if (checked) after_zeModuleCreate(result, hContext, hDevice, desc, phModule, phBuildLog);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phModule), received(result, phBuildLog));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phModule), received(result, phBuildLog));
   return result;
 }
 
@@ -2844,7 +2844,7 @@ ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_de
   CheckedCall checked("zeModuleDestroy", __builtin_return_address(0));
   const ze_result_t result = zeModuleDestroy(hModule);
   if (checked) after_zeModuleDestroy(result, hModule);
-  record.returned(as_word(result), as_word(hModule));
+  record.returned(result, as_word(hModule));
   return result;
 }
 
@@ -2856,7 +2856,7 @@ ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLinkLog) {
   CallRecord record(212, __builtin_return_address(0));
   const ze_result_t result = zeModuleDynamicLink(numModules, phModules, phLinkLog);
-  record.returned(as_word(result), as_word(numModules), as_word(phModules), received(result, phLinkLog));
+  record.returned(result, as_word(numModules), as_word(phModules), received(result, phLinkLog));
   return result;
 }
 
@@ -2868,7 +2868,7 @@ ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char* pFunctionName, void** pfnFunction) {
   CallRecord record(213, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
-  record.returned(as_word(result), as_word(hModule), as_word(pFunctionName), received(result, pfnFunction));
+  record.returned(result, as_word(hModule), as_word(pFunctionName), received(result, pfnFunction));
   return result;
 }
 
@@ -2880,7 +2880,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hMod
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr) {
   CallRecord record(214, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
-  record.returned(as_word(result), as_word(hModule), as_word(pGlobalName), as_word(pSize), as_word(pptr));
+  record.returned(result, as_word(hModule), as_word(pGlobalName), as_word(pSize), as_word(pptr));
   return result;
 }
 
@@ -2892,7 +2892,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModul
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t* pCount, const char** pNames) {
   CallRecord record(215, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetKernelNames(hModule, pCount, pNames);
-  record.returned(as_word(result), as_word(hModule), as_word(pCount), as_word(pNames));
+  record.returned(result, as_word(hModule), as_word(pCount), as_word(pNames));
   return result;
 }
 
@@ -2904,7 +2904,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t* pSize, uint8_t* pModuleNativeBinary) {
   CallRecord record(216, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
-  record.returned(as_word(result), as_word(hModule), as_word(pSize), as_word(pModuleNativeBinary));
+  record.returned(result, as_word(hModule), as_word(pSize), as_word(pModuleNativeBinary));
   return result;
 }
 
@@ -2918,7 +2918,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule
   CheckedCall checked("zeModuleGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x1c, "ze_module_properties_t");
   const ze_result_t result = zeModuleGetProperties(hModule, pModuleProperties);
-  record.returned(as_word(result), as_word(hModule), as_word(pModuleProperties));
+  record.returned(result, as_word(hModule), as_word(pModuleProperties));
   return result;
 }
 
@@ -2932,7 +2932,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, 
   CheckedCall checked("zeModuleInspectLinkageExt", __builtin_return_address(0));
   if (checked) check_structure(pInspectDesc, 0x10007, "ze_linkage_inspection_ext_desc_t");
   const ze_result_t result = zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
-  record.returned(as_word(result), as_word(pInspectDesc), as_word(numModules), as_word(phModules), received(result, phLog));
+  record.returned(result, as_word(pInspectDesc), as_word(numModules), as_word(phModules), received(result, phLog));
   return result;
 }
 
@@ -2946,7 +2946,7 @@ ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ex
   CheckedCall checked("zePhysicalMemCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20, "ze_physical_mem_desc_t");
   const ze_result_t result = zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phPhysicalMemory));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phPhysicalMemory));
   return result;
 }
 
@@ -2958,7 +2958,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
   CallRecord record(220, __builtin_return_address(0));
   const ze_result_t result = zePhysicalMemDestroy(hContext, hPhysicalMemory);
-  record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMemory));
+  record.returned(result, as_word(hContext), as_word(hPhysicalMemory));
   return result;
 }
 
@@ -2972,7 +2972,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext,
   CheckedCall checked("zePhysicalMemGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemProperties, 0x20040, "ze_physical_mem_properties_t");
   const ze_result_t result = zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
-  record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMem), as_word(pMemProperties));
+  record.returned(result, as_word(hContext), as_word(hPhysicalMem), as_word(pMemProperties));
   return result;
 }
 
@@ -2986,7 +2986,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hCo
   CheckedCall checked("zeRTASBuilderBuildExp", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
-  record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
+  record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
   return result;
 }
 
@@ -3000,7 +3000,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t
   CheckedCall checked("zeRTASBuilderBuildExt", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
-  record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
+  record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
   return result;
 }
 
@@ -3015,7 +3015,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -3029,7 +3029,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_l
   CheckedCall checked("zeRTASBuilderCreateExp", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x2000e, "ze_rtas_builder_exp_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
-  record.returned(as_word(result), as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
+  record.returned(result, as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
   return result;
 }
 
@@ -3043,7 +3043,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver,
   CheckedCall checked("zeRTASBuilderCreateExt", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x20030, "ze_rtas_builder_ext_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
-  record.returned(as_word(result), as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
+  record.returned(result, as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
   return result;
 }
 
@@ -3055,7 +3055,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder) {
   CallRecord record(227, __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExp(hBuilder);
-  record.returned(as_word(result), as_word(hBuilder));
+  record.returned(result, as_word(hBuilder));
   return result;
 }
 
@@ -3067,7 +3067,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder) {
   CallRecord record(228, __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExt(hBuilder);
-  record.returned(as_word(result), as_word(hBuilder));
+  record.returned(result, as_word(hBuilder));
   return result;
 }
 
@@ -3082,7 +3082,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   if (checked) check_structure(pProperties, 0x20010, "ze_rtas_builder_exp_properties_t");
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
-  record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
+  record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
   return result;
 }
 
@@ -3097,7 +3097,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   if (checked) check_structure(pProperties, 0x20032, "ze_rtas_builder_ext_properties_t");
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
-  record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
+  record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
   return result;
 }
 
@@ -3109,7 +3109,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t* phParallelOperation) {
   CallRecord record(231, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
-  record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
+  record.returned(result, as_word(hDriver), received(result, phParallelOperation));
   return result;
 }
 
@@ -3121,7 +3121,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t* phParallelOperation) {
   CallRecord record(232, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
-  record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
+  record.returned(result, as_word(hDriver), received(result, phParallelOperation));
   return result;
 }
 
@@ -3133,7 +3133,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   CallRecord record(233, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExp(hParallelOperation);
-  record.returned(as_word(result), as_word(hParallelOperation));
+  record.returned(result, as_word(hParallelOperation));
   return result;
 }
 
@@ -3145,7 +3145,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   CallRecord record(234, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExt(hParallelOperation);
-  record.returned(as_word(result), as_word(hParallelOperation));
+  record.returned(result, as_word(hParallelOperation));
   return result;
 }
 
@@ -3159,7 +3159,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20011, "ze_rtas_parallel_operation_exp_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
-  record.returned(as_word(result), as_word(hParallelOperation), as_word(pProperties));
+  record.returned(result, as_word(hParallelOperation), as_word(pProperties));
   return result;
 }
 
@@ -3173,7 +3173,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_pa
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20033, "ze_rtas_parallel_operation_ext_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
-  record.returned(as_word(result), as_word(hParallelOperation), as_word(pProperties));
+  record.returned(result, as_word(hParallelOperation), as_word(pProperties));
   return result;
 }
 
@@ -3185,7 +3185,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_pa
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   CallRecord record(237, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExp(hParallelOperation);
-  record.returned(as_word(result), as_word(hParallelOperation));
+  record.returned(result, as_word(hParallelOperation));
   return result;
 }
 
@@ -3197,7 +3197,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_op
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   CallRecord record(238, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExt(hParallelOperation);
-  record.returned(as_word(result), as_word(hParallelOperation));
+  record.returned(result, as_word(hParallelOperation));
   return result;
 }
 
@@ -3212,7 +3212,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_op
   if (checked) check_structure(desc, 0x1f, "ze_sampler_desc_t");
   const ze_result_t result = zeSamplerCreate(hContext, hDevice, desc, phSampler);
   if (checked) after_zeSamplerCreate(result, hContext, hDevice, desc, phSampler);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phSampler));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phSampler));
   return result;
 }
 
@@ -3226,7 +3226,7 @@ ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_d
   CheckedCall checked("zeSamplerDestroy", __builtin_return_address(0));
   const ze_result_t result = zeSamplerDestroy(hSampler);
   if (checked) after_zeSamplerDestroy(result, hSampler);
-  record.returned(as_word(result), as_word(hSampler));
+  record.returned(result, as_word(hSampler));
   return result;
 }
 
@@ -3238,7 +3238,7 @@ ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemFree(ze_context_handle_t hContext, const void* ptr, size_t size) {
   CallRecord record(241, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemFree(hContext, ptr, size);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -3250,7 +3250,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t* access, size_t* outSize) {
   CallRecord record(242, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access), as_word(outSize));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(access), as_word(outSize));
   return result;
 }
 
@@ -3262,7 +3262,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemMap(ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access) {
   CallRecord record(243, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(hPhysicalMemory), as_word(offset), as_word(access));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(hPhysicalMemory), as_word(offset), as_word(access));
   return result;
 }
 
@@ -3274,7 +3274,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, cons
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize) {
   CallRecord record(244, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(size), as_word(pagesize));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(size), as_word(pagesize));
   return result;
 }
 
@@ -3286,7 +3286,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hCon
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemReserve(ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr) {
   CallRecord record(245, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemReserve(hContext, pStart, size, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(pStart), as_word(size), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(pStart), as_word(size), received(result, pptr));
   return result;
 }
 
@@ -3298,7 +3298,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t access) {
   CallRecord record(246, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(access));
   return result;
 }
 
@@ -3310,7 +3310,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemUnmap(ze_context_handle_t hContext, const void* ptr, size_t size) {
   CallRecord record(247, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemUnmap(hContext, ptr, size);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -3322,7 +3322,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemUnmap(ze_context_handle_t hContext, co
 [[gnu::noinline]] ze_context_handle_t ZE_APICALL watched_zerGetDefaultContext() {
   CallRecord record(248, __builtin_return_address(0));
   const ze_context_handle_t result = zerGetDefaultContext();
-  record.returned(as_word(result));
+  record.returned(result);
   return result;
 }
 
@@ -3334,7 +3334,7 @@ ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zerGetLastErrorDescription(const char** ppString) {
   CallRecord record(249, __builtin_return_address(0));
   const ze_result_t result = zerGetLastErrorDescription(ppString);
-  record.returned(as_word(result), as_word(ppString));
+  record.returned(result, as_word(ppString));
   return result;
 }
 
@@ -3346,7 +3346,7 @@ ze_result_t ZE_APICALL traced_zerGetLastErrorDescription(const char** ppString) 
 [[gnu::noinline]] uint32_t ZE_APICALL watched_zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
   CallRecord record(250, __builtin_return_address(0));
   const uint32_t result = zerTranslateDeviceHandleToIdentifier(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -3358,7 +3358,7 @@ uint32_t ZE_APICALL traced_zerTranslateDeviceHandleToIdentifier(ze_device_handle
 [[gnu::noinline]] ze_device_handle_t ZE_APICALL watched_zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
   CallRecord record(251, __builtin_return_address(0));
   const ze_device_handle_t result = zerTranslateIdentifierToDeviceHandle(identifier);
-  record.returned(as_word(result), as_word(identifier));
+  record.returned(result, as_word(identifier));
   return result;
 }
 
@@ -3370,7 +3370,7 @@ ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t* pAvailable) {
   CallRecord record(252, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccAvailable(hDevice, pAvailable);
-  record.returned(as_word(result), as_word(hDevice), as_word(pAvailable));
+  record.returned(result, as_word(hDevice), as_word(pAvailable));
   return result;
 }
 
@@ -3382,7 +3382,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t* pConfigurable) {
   CallRecord record(253, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccConfigurable(hDevice, pConfigurable);
-  record.returned(as_word(result), as_word(hDevice), as_word(pConfigurable));
+  record.returned(result, as_word(hDevice), as_word(pConfigurable));
   return result;
 }
 
@@ -3394,7 +3394,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   CallRecord record(254, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
 }
 
@@ -3406,7 +3406,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) {
   CallRecord record(255, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDiagnostics));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phDiagnostics));
   return result;
 }
 
@@ -3418,7 +3418,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   CallRecord record(256, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
 }
 
@@ -3430,7 +3430,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t* pCount, zes_engine_handle_t* phEngine) {
   CallRecord record(257, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phEngine));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phEngine));
   return result;
 }
 
@@ -3442,7 +3442,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) {
   CallRecord record(258, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPort));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPort));
   return result;
 }
 
@@ -3454,7 +3454,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t* pCount, zes_fan_handle_t* phFan) {
   CallRecord record(259, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFans(hDevice, pCount, phFan);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFan));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFan));
   return result;
 }
 
@@ -3466,7 +3466,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t* pCount, zes_firmware_handle_t* phFirmware) {
   CallRecord record(260, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFirmware));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFirmware));
   return result;
 }
 
@@ -3478,7 +3478,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_freq_handle_t* phFrequency) {
   CallRecord record(261, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFrequency));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFrequency));
   return result;
 }
 
@@ -3490,7 +3490,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t* pCount, zes_led_handle_t* phLed) {
   CallRecord record(262, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumLeds(hDevice, pCount, phLed);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phLed));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phLed));
   return result;
 }
 
@@ -3502,7 +3502,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t* pCount, zes_mem_handle_t* phMemory) {
   CallRecord record(263, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMemory));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMemory));
   return result;
 }
 
@@ -3514,7 +3514,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) {
   CallRecord record(264, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDomainHandle));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phDomainHandle));
   return result;
 }
 
@@ -3526,7 +3526,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_perf_handle_t* phPerf) {
   CallRecord record(265, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPerf));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPerf));
   return result;
 }
 
@@ -3538,7 +3538,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_pwr_handle_t* phPower) {
   CallRecord record(266, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPower));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPower));
   return result;
 }
 
@@ -3550,7 +3550,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) {
   CallRecord record(267, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPsus(hDevice, pCount, phPsu);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPsu));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPsu));
   return result;
 }
 
@@ -3562,7 +3562,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t* pCount, zes_ras_handle_t* phRas) {
   CallRecord record(268, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phRas));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phRas));
   return result;
 }
 
@@ -3574,7 +3574,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t* pCount, zes_sched_handle_t* phScheduler) {
   CallRecord record(269, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phScheduler));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phScheduler));
   return result;
 }
 
@@ -3586,7 +3586,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevic
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_standby_handle_t* phStandby) {
   CallRecord record(270, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phStandby));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phStandby));
   return result;
 }
 
@@ -3598,7 +3598,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t* pCount, zes_temp_handle_t* phTemperature) {
   CallRecord record(271, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phTemperature));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phTemperature));
   return result;
 }
 
@@ -3610,7 +3610,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) {
   CallRecord record(272, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEventRegister(hDevice, events);
-  record.returned(as_word(result), as_word(hDevice), as_word(events));
+  record.returned(result, as_word(hDevice), as_word(events));
   return result;
 }
 
@@ -3622,7 +3622,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) {
   CallRecord record(273, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGet(hDriver, pCount, phDevices);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
 }
 
@@ -3634,7 +3634,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) {
   CallRecord record(274, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetCardPowerDomain(hDevice, phPower);
-  record.returned(as_word(result), as_word(hDevice), as_word(phPower));
+  record.returned(result, as_word(hDevice), as_word(phPower));
   return result;
 }
 
@@ -3646,7 +3646,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t* pState) {
   CallRecord record(275, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetEccState(hDevice, pState);
-  record.returned(as_word(result), as_word(hDevice), as_word(pState));
+  record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
 
@@ -3658,7 +3658,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) {
   CallRecord record(276, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
-  record.returned(as_word(result), as_word(hDevice), as_word(domainType), as_word(pAvailableControls));
+  record.returned(result, as_word(hDevice), as_word(domainType), as_word(pAvailableControls));
   return result;
 }
 
@@ -3670,7 +3670,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) {
   CallRecord record(277, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
-  record.returned(as_word(result), as_word(hDevice), as_word(pOverclockDomains));
+  record.returned(result, as_word(hDevice), as_word(pOverclockDomains));
   return result;
 }
 
@@ -3682,7 +3682,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t* pProperties) {
   CallRecord record(278, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetProperties(hDevice, pProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
+  record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
 
@@ -3694,7 +3694,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t* pState) {
   CallRecord record(279, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetState(hDevice, pState);
-  record.returned(as_word(result), as_word(hDevice), as_word(pState));
+  record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
 
@@ -3706,7 +3706,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) {
   CallRecord record(280, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pSubdeviceProps));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pSubdeviceProps));
   return result;
 }
 
@@ -3718,7 +3718,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t* pCount, zes_pci_bar_properties_t* pProperties) {
   CallRecord record(281, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetBars(hDevice, pCount, pProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pProperties));
   return result;
 }
 
@@ -3730,7 +3730,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, u
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t* pProperties) {
   CallRecord record(282, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetProperties(hDevice, pProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
+  record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
 
@@ -3742,7 +3742,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t* pState) {
   CallRecord record(283, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetState(hDevice, pState);
-  record.returned(as_word(result), as_word(hDevice), as_word(pState));
+  record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
 
@@ -3754,7 +3754,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) {
   CallRecord record(284, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetStats(hDevice, pStats);
-  record.returned(as_word(result), as_word(hDevice), as_word(pStats));
+  record.returned(result, as_word(hDevice), as_word(pStats));
   return result;
 }
 
@@ -3766,7 +3766,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) {
   CallRecord record(285, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
-  record.returned(as_word(result), as_word(hDevice), as_word(shouldDowngrade), as_word(pendingAction));
+  record.returned(result, as_word(hDevice), as_word(shouldDowngrade), as_word(pendingAction));
   return result;
 }
 
@@ -3778,7 +3778,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) {
   CallRecord record(286, __builtin_return_address(0));
   const ze_result_t result = zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProcesses));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pProcesses));
   return result;
 }
 
@@ -3790,7 +3790,7 @@ ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) {
   CallRecord record(287, __builtin_return_address(0));
   const ze_result_t result = zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
-  record.returned(as_word(result), as_word(hDevice), as_word(pOverclockMode), as_word(pWaiverSetting), as_word(pOverclockState), as_word(pPendingAction), as_word(pPendingReset));
+  record.returned(result, as_word(hDevice), as_word(pOverclockMode), as_word(pWaiverSetting), as_word(pOverclockState), as_word(pPendingAction), as_word(pPendingReset));
   return result;
 }
 
@@ -3802,7 +3802,7 @@ ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) {
   CallRecord record(288, __builtin_return_address(0));
   const ze_result_t result = zesDeviceReset(hDevice, force);
-  record.returned(as_word(result), as_word(hDevice), as_word(force));
+  record.returned(result, as_word(hDevice), as_word(force));
   return result;
 }
 
@@ -3814,7 +3814,7 @@ ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_boo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) {
   CallRecord record(289, __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetExt(hDevice, pProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
+  record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
 
@@ -3826,7 +3826,7 @@ ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) {
   CallRecord record(290, __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetOverclockSettings(hDevice, onShippedState);
-  record.returned(as_word(result), as_word(hDevice), as_word(onShippedState));
+  record.returned(result, as_word(hDevice), as_word(onShippedState));
   return result;
 }
 
@@ -3838,7 +3838,7 @@ ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) {
   CallRecord record(291, __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetEccState(hDevice, newState, pState);
-  record.returned(as_word(result), as_word(hDevice), as_word(newState), as_word(pState));
+  record.returned(result, as_word(hDevice), as_word(newState), as_word(pState));
   return result;
 }
 
@@ -3850,7 +3850,7 @@ ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) {
   CallRecord record(292, __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetOverclockWaiver(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -3862,7 +3862,7 @@ ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t* pProperties) {
   CallRecord record(293, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetProperties(hDiagnostics, pProperties);
-  record.returned(as_word(result), as_word(hDiagnostics), as_word(pProperties));
+  record.returned(result, as_word(hDiagnostics), as_word(pProperties));
   return result;
 }
 
@@ -3874,7 +3874,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDia
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t* pCount, zes_diag_test_t* pTests) {
   CallRecord record(294, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
-  record.returned(as_word(result), as_word(hDiagnostics), as_word(pCount), as_word(pTests));
+  record.returned(result, as_word(hDiagnostics), as_word(pCount), as_word(pTests));
   return result;
 }
 
@@ -3886,7 +3886,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnost
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t* pResult) {
   CallRecord record(295, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
-  record.returned(as_word(result), as_word(hDiagnostics), as_word(startIndex), as_word(endIndex), as_word(pResult));
+  record.returned(result, as_word(hDiagnostics), as_word(startIndex), as_word(endIndex), as_word(pResult));
   return result;
 }
 
@@ -3898,7 +3898,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnost
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   CallRecord record(296, __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
-  record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
+  record.returned(result, as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
 }
 
@@ -3910,7 +3910,7 @@ ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, u
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   CallRecord record(297, __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
-  record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
+  record.returned(result, as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
 }
 
@@ -3922,7 +3922,7 @@ ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) {
   CallRecord record(298, __builtin_return_address(0));
   const ze_result_t result = zesDriverGet(pCount, phDrivers);
-  record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
+  record.returned(result, as_word(pCount), as_word(phDrivers));
   return result;
 }
 
@@ -3934,7 +3934,7 @@ ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t* phDevice, ze_bool_t* onSubdevice, uint32_t* subdeviceId) {
   CallRecord record(299, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
-  record.returned(as_word(result), as_word(hDriver), as_word(uuid), received(result, phDevice), as_word(onSubdevice), as_word(subdeviceId));
+  record.returned(result, as_word(hDriver), as_word(uuid), received(result, phDevice), as_word(onSubdevice), as_word(subdeviceId));
   return result;
 }
 
@@ -3946,7 +3946,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   CallRecord record(300, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
-  record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
+  record.returned(result, as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
 }
 
@@ -3958,7 +3958,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t* pCount, zes_driver_extension_properties_t* pExtensionProperties) {
   CallRecord record(301, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
 }
 
@@ -3970,7 +3970,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t* pStats) {
   CallRecord record(302, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivity(hEngine, pStats);
-  record.returned(as_word(result), as_word(hEngine), as_word(pStats));
+  record.returned(result, as_word(hEngine), as_word(pStats));
   return result;
 }
 
@@ -3982,7 +3982,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t* pCount, zes_engine_stats_t* pStats) {
   CallRecord record(303, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivityExt(hEngine, pCount, pStats);
-  record.returned(as_word(result), as_word(hEngine), as_word(pCount), as_word(pStats));
+  record.returned(result, as_word(hEngine), as_word(pCount), as_word(pStats));
   return result;
 }
 
@@ -3994,7 +3994,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t* pProperties) {
   CallRecord record(304, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetProperties(hEngine, pProperties);
-  record.returned(as_word(result), as_word(hEngine), as_word(pProperties));
+  record.returned(result, as_word(hEngine), as_word(pProperties));
   return result;
 }
 
@@ -4006,7 +4006,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t* pConfig) {
   CallRecord record(305, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetConfig(hPort, pConfig);
-  record.returned(as_word(result), as_word(hPort), as_word(pConfig));
+  record.returned(result, as_word(hPort), as_word(pConfig));
   return result;
 }
 
@@ -4018,7 +4018,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t* pErrors) {
   CallRecord record(306, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetFabricErrorCounters(hPort, pErrors);
-  record.returned(as_word(result), as_word(hPort), as_word(pErrors));
+  record.returned(result, as_word(hPort), as_word(pErrors));
   return result;
 }
 
@@ -4030,7 +4030,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_por
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t* pLinkType) {
   CallRecord record(307, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetLinkType(hPort, pLinkType);
-  record.returned(as_word(result), as_word(hPort), as_word(pLinkType));
+  record.returned(result, as_word(hPort), as_word(pLinkType));
   return result;
 }
 
@@ -4042,7 +4042,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t* phPort, zes_fabric_port_throughput_t** pThroughput) {
   CallRecord record(308, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
-  record.returned(as_word(result), as_word(hDevice), as_word(numPorts), as_word(phPort), as_word(pThroughput));
+  record.returned(result, as_word(hDevice), as_word(numPorts), as_word(phPort), as_word(pThroughput));
   return result;
 }
 
@@ -4054,7 +4054,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t* pProperties) {
   CallRecord record(309, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetProperties(hPort, pProperties);
-  record.returned(as_word(result), as_word(hPort), as_word(pProperties));
+  record.returned(result, as_word(hPort), as_word(pProperties));
   return result;
 }
 
@@ -4066,7 +4066,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t* pState) {
   CallRecord record(310, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetState(hPort, pState);
-  record.returned(as_word(result), as_word(hPort), as_word(pState));
+  record.returned(result, as_word(hPort), as_word(pState));
   return result;
 }
 
@@ -4078,7 +4078,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t* pThroughput) {
   CallRecord record(311, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetThroughput(hPort, pThroughput);
-  record.returned(as_word(result), as_word(hPort), as_word(pThroughput));
+  record.returned(result, as_word(hPort), as_word(pThroughput));
   return result;
 }
 
@@ -4090,7 +4090,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t* pConfig) {
   CallRecord record(312, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortSetConfig(hPort, pConfig);
-  record.returned(as_word(result), as_word(hPort), as_word(pConfig));
+  record.returned(result, as_word(hPort), as_word(pConfig));
   return result;
 }
 
@@ -4102,7 +4102,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) {
   CallRecord record(313, __builtin_return_address(0));
   const ze_result_t result = zesFanGetConfig(hFan, pConfig);
-  record.returned(as_word(result), as_word(hFan), as_word(pConfig));
+  record.returned(result, as_word(hFan), as_word(pConfig));
   return result;
 }
 
@@ -4114,7 +4114,7 @@ ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) {
   CallRecord record(314, __builtin_return_address(0));
   const ze_result_t result = zesFanGetProperties(hFan, pProperties);
-  record.returned(as_word(result), as_word(hFan), as_word(pProperties));
+  record.returned(result, as_word(hFan), as_word(pProperties));
   return result;
 }
 
@@ -4126,7 +4126,7 @@ ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) {
   CallRecord record(315, __builtin_return_address(0));
   const ze_result_t result = zesFanGetState(hFan, units, pSpeed);
-  record.returned(as_word(result), as_word(hFan), as_word(units), as_word(pSpeed));
+  record.returned(result, as_word(hFan), as_word(units), as_word(pSpeed));
   return result;
 }
 
@@ -4138,7 +4138,7 @@ ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_spee
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
   CallRecord record(316, __builtin_return_address(0));
   const ze_result_t result = zesFanSetDefaultMode(hFan);
-  record.returned(as_word(result), as_word(hFan));
+  record.returned(result, as_word(hFan));
   return result;
 }
 
@@ -4150,7 +4150,7 @@ ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) {
   CallRecord record(317, __builtin_return_address(0));
   const ze_result_t result = zesFanSetFixedSpeedMode(hFan, speed);
-  record.returned(as_word(result), as_word(hFan), as_word(speed));
+  record.returned(result, as_word(hFan), as_word(speed));
   return result;
 }
 
@@ -4162,7 +4162,7 @@ ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) {
   CallRecord record(318, __builtin_return_address(0));
   const ze_result_t result = zesFanSetSpeedTableMode(hFan, speedTable);
-  record.returned(as_word(result), as_word(hFan), as_word(speedTable));
+  record.returned(result, as_word(hFan), as_word(speedTable));
   return result;
 }
 
@@ -4174,7 +4174,7 @@ ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) {
   CallRecord record(319, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareFlash(hFirmware, pImage, size);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pImage), as_word(size));
+  record.returned(result, as_word(hFirmware), as_word(pImage), as_word(size));
   return result;
 }
 
@@ -4186,7 +4186,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) {
   CallRecord record(320, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pSize), as_word(pFirmwareLog));
+  record.returned(result, as_word(hFirmware), as_word(pSize), as_word(pFirmwareLog));
   return result;
 }
 
@@ -4198,7 +4198,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hF
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) {
   CallRecord record(321, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pCompletionPercent));
+  record.returned(result, as_word(hFirmware), as_word(pCompletionPercent));
   return result;
 }
 
@@ -4210,7 +4210,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) {
   CallRecord record(322, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetProperties(hFirmware, pProperties);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pProperties));
+  record.returned(result, as_word(hFirmware), as_word(pProperties));
   return result;
 }
 
@@ -4222,7 +4222,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) {
   CallRecord record(323, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pVersion));
+  record.returned(result, as_word(hFirmware), as_word(pVersion));
   return result;
 }
 
@@ -4234,7 +4234,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) {
   CallRecord record(324, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareSetSecurityVersionExp(hFirmware);
-  record.returned(as_word(result), as_word(hFirmware));
+  record.returned(result, as_word(hFirmware));
   return result;
 }
 
@@ -4246,7 +4246,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t* pCount, double* phFrequency) {
   CallRecord record(325, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pCount), as_word(phFrequency));
+  record.returned(result, as_word(hFrequency), as_word(pCount), as_word(phFrequency));
   return result;
 }
 
@@ -4258,7 +4258,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) {
   CallRecord record(326, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetProperties(hFrequency, pProperties);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pProperties));
+  record.returned(result, as_word(hFrequency), as_word(pProperties));
   return result;
 }
 
@@ -4270,7 +4270,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequ
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t* pLimits) {
   CallRecord record(327, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetRange(hFrequency, pLimits);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
+  record.returned(result, as_word(hFrequency), as_word(pLimits));
   return result;
 }
 
@@ -4282,7 +4282,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) {
   CallRecord record(328, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetState(hFrequency, pState);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pState));
+  record.returned(result, as_word(hFrequency), as_word(pState));
   return result;
 }
 
@@ -4294,7 +4294,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) {
   CallRecord record(329, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pThrottleTime));
+  record.returned(result, as_word(hFrequency), as_word(pThrottleTime));
   return result;
 }
 
@@ -4306,7 +4306,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFre
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) {
   CallRecord record(330, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pOcCapabilities));
+  record.returned(result, as_word(hFrequency), as_word(pOcCapabilities));
   return result;
 }
 
@@ -4318,7 +4318,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hF
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) {
   CallRecord record(331, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcFrequency));
+  record.returned(result, as_word(hFrequency), as_word(pCurrentOcFrequency));
   return result;
 }
 
@@ -4330,7 +4330,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) {
   CallRecord record(332, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pOcIccMax));
+  record.returned(result, as_word(hFrequency), as_word(pOcIccMax));
   return result;
 }
 
@@ -4342,7 +4342,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequen
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) {
   CallRecord record(333, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcMode));
+  record.returned(result, as_word(hFrequency), as_word(pCurrentOcMode));
   return result;
 }
 
@@ -4354,7 +4354,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) {
   CallRecord record(334, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pOcTjMax));
+  record.returned(result, as_word(hFrequency), as_word(pOcTjMax));
   return result;
 }
 
@@ -4366,7 +4366,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequenc
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) {
   CallRecord record(335, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentVoltageTarget), as_word(pCurrentVoltageOffset));
+  record.returned(result, as_word(hFrequency), as_word(pCurrentVoltageTarget), as_word(pCurrentVoltageOffset));
   return result;
 }
 
@@ -4378,7 +4378,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) {
   CallRecord record(336, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
-  record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcFrequency));
+  record.returned(result, as_word(hFrequency), as_word(CurrentOcFrequency));
   return result;
 }
 
@@ -4390,7 +4390,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) {
   CallRecord record(337, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
-  record.returned(as_word(result), as_word(hFrequency), as_word(ocIccMax));
+  record.returned(result, as_word(hFrequency), as_word(ocIccMax));
   return result;
 }
 
@@ -4402,7 +4402,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequen
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) {
   CallRecord record(338, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
-  record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcMode));
+  record.returned(result, as_word(hFrequency), as_word(CurrentOcMode));
   return result;
 }
 
@@ -4414,7 +4414,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) {
   CallRecord record(339, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
-  record.returned(as_word(result), as_word(hFrequency), as_word(ocTjMax));
+  record.returned(result, as_word(hFrequency), as_word(ocTjMax));
   return result;
 }
 
@@ -4426,7 +4426,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequenc
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) {
   CallRecord record(340, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
-  record.returned(as_word(result), as_word(hFrequency), as_word(CurrentVoltageTarget), as_word(CurrentVoltageOffset));
+  record.returned(result, as_word(hFrequency), as_word(CurrentVoltageTarget), as_word(CurrentVoltageOffset));
   return result;
 }
 
@@ -4438,7 +4438,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) {
   CallRecord record(341, __builtin_return_address(0));
   const ze_result_t result = zesFrequencySetRange(hFrequency, pLimits);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
+  record.returned(result, as_word(hFrequency), as_word(pLimits));
   return result;
 }
 
@@ -4450,7 +4450,7 @@ ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesInit(zes_init_flags_t flags) {
   CallRecord record(342, __builtin_return_address(0));
   const ze_result_t result = zesInit(flags);
-  record.returned(as_word(result), as_word(flags));
+  record.returned(result, as_word(flags));
   return result;
 }
 
@@ -4462,7 +4462,7 @@ ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t* pProperties) {
   CallRecord record(343, __builtin_return_address(0));
   const ze_result_t result = zesLedGetProperties(hLed, pProperties);
-  record.returned(as_word(result), as_word(hLed), as_word(pProperties));
+  record.returned(result, as_word(hLed), as_word(pProperties));
   return result;
 }
 
@@ -4474,7 +4474,7 @@ ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedGetState(zes_led_handle_t hLed, zes_led_state_t* pState) {
   CallRecord record(344, __builtin_return_address(0));
   const ze_result_t result = zesLedGetState(hLed, pState);
-  record.returned(as_word(result), as_word(hLed), as_word(pState));
+  record.returned(result, as_word(hLed), as_word(pState));
   return result;
 }
 
@@ -4486,7 +4486,7 @@ ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_stat
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t* pColor) {
   CallRecord record(345, __builtin_return_address(0));
   const ze_result_t result = zesLedSetColor(hLed, pColor);
-  record.returned(as_word(result), as_word(hLed), as_word(pColor));
+  record.returned(result, as_word(hLed), as_word(pColor));
   return result;
 }
 
@@ -4498,7 +4498,7 @@ ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_le
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable) {
   CallRecord record(346, __builtin_return_address(0));
   const ze_result_t result = zesLedSetState(hLed, enable);
-  record.returned(as_word(result), as_word(hLed), as_word(enable));
+  record.returned(result, as_word(hLed), as_word(enable));
   return result;
 }
 
@@ -4510,7 +4510,7 @@ ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t en
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) {
   CallRecord record(347, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetBandwidth(hMemory, pBandwidth);
-  record.returned(as_word(result), as_word(hMemory), as_word(pBandwidth));
+  record.returned(result, as_word(hMemory), as_word(pBandwidth));
   return result;
 }
 
@@ -4522,7 +4522,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, ze
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) {
   CallRecord record(348, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetProperties(hMemory, pProperties);
-  record.returned(as_word(result), as_word(hMemory), as_word(pProperties));
+  record.returned(result, as_word(hMemory), as_word(pProperties));
   return result;
 }
 
@@ -4534,7 +4534,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t* pState) {
   CallRecord record(349, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetState(hMemory, pState);
-  record.returned(as_word(result), as_word(hMemory), as_word(pState));
+  record.returned(result, as_word(hMemory), as_word(pState));
   return result;
 }
 
@@ -4546,7 +4546,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_me
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   CallRecord record(350, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
 }
 
@@ -4558,7 +4558,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   CallRecord record(351, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
 }
 
@@ -4570,7 +4570,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t* pControlState, zes_pending_action_t* pPendingAction) {
   CallRecord record(352, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlState), as_word(pPendingAction));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pControlState), as_word(pPendingAction));
   return result;
 }
 
@@ -4582,7 +4582,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t* pControlProperties) {
   CallRecord record(353, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlProperties));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pControlProperties));
   return result;
 }
 
@@ -4594,7 +4594,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t* pDomainProperties) {
   CallRecord record(354, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(pDomainProperties));
+  record.returned(result, as_word(hDomainHandle), as_word(pDomainProperties));
   return result;
 }
 
@@ -4606,7 +4606,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t* pVFProperties) {
   CallRecord record(355, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(pVFProperties));
+  record.returned(result, as_word(hDomainHandle), as_word(pVFProperties));
   return result;
 }
 
@@ -4618,7 +4618,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t* PointValue) {
   CallRecord record(356, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(VFArrayType), as_word(PointIndex), as_word(PointValue));
+  record.returned(result, as_word(hDomainHandle), as_word(VFType), as_word(VFArrayType), as_word(PointIndex), as_word(PointValue));
   return result;
 }
 
@@ -4630,7 +4630,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t* pPendingAction) {
   CallRecord record(357, __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue), as_word(pPendingAction));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue), as_word(pPendingAction));
   return result;
 }
 
@@ -4642,7 +4642,7 @@ ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue) {
   CallRecord record(358, __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(PointIndex), as_word(PointValue));
+  record.returned(result, as_word(hDomainHandle), as_word(VFType), as_word(PointIndex), as_word(PointValue));
   return result;
 }
 
@@ -4654,7 +4654,7 @@ ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double* pFactor) {
   CallRecord record(359, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetConfig(hPerf, pFactor);
-  record.returned(as_word(result), as_word(hPerf), as_word(pFactor));
+  record.returned(result, as_word(hPerf), as_word(pFactor));
   return result;
 }
 
@@ -4666,7 +4666,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t* pProperties) {
   CallRecord record(360, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetProperties(hPerf, pProperties);
-  record.returned(as_word(result), as_word(hPerf), as_word(pProperties));
+  record.returned(result, as_word(hPerf), as_word(pProperties));
   return result;
 }
 
@@ -4678,7 +4678,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor) {
   CallRecord record(361, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorSetConfig(hPerf, factor);
-  record.returned(as_word(result), as_word(hPerf), as_word(factor));
+  record.returned(result, as_word(hPerf), as_word(factor));
   return result;
 }
 
@@ -4690,7 +4690,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t* pEnergy) {
   CallRecord record(362, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyCounter(hPower, pEnergy);
-  record.returned(as_word(result), as_word(hPower), as_word(pEnergy));
+  record.returned(result, as_word(hPower), as_word(pEnergy));
   return result;
 }
 
@@ -4702,7 +4702,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) {
   CallRecord record(363, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyThreshold(hPower, pThreshold);
-  record.returned(as_word(result), as_word(hPower), as_word(pThreshold));
+  record.returned(result, as_word(hPower), as_word(pThreshold));
   return result;
 }
 
@@ -4714,7 +4714,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) {
   CallRecord record(364, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
-  record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
+  record.returned(result, as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
 }
 
@@ -4726,7 +4726,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_pow
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   CallRecord record(365, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt(hPower, pCount, pSustained);
-  record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
+  record.returned(result, as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
 }
 
@@ -4738,7 +4738,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t* pLimit) {
   CallRecord record(366, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt2(hPower, pLimit);
-  record.returned(as_word(result), as_word(hPower), as_word(pLimit));
+  record.returned(result, as_word(hPower), as_word(pLimit));
   return result;
 }
 
@@ -4750,7 +4750,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) {
   CallRecord record(367, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetProperties(hPower, pProperties);
-  record.returned(as_word(result), as_word(hPower), as_word(pProperties));
+  record.returned(result, as_word(hPower), as_word(pProperties));
   return result;
 }
 
@@ -4762,7 +4762,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t* pInstantPower, uint32_t* pAveragePower) {
   CallRecord record(368, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
-  record.returned(as_word(result), as_word(hPower), as_word(pInstantPower), as_word(pAveragePower));
+  record.returned(result, as_word(hPower), as_word(pInstantPower), as_word(pAveragePower));
   return result;
 }
 
@@ -4774,7 +4774,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) {
   CallRecord record(369, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetEnergyThreshold(hPower, threshold);
-  record.returned(as_word(result), as_word(hPower), as_word(threshold));
+  record.returned(result, as_word(hPower), as_word(threshold));
   return result;
 }
 
@@ -4786,7 +4786,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) {
   CallRecord record(370, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
-  record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
+  record.returned(result, as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
 }
 
@@ -4798,7 +4798,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   CallRecord record(371, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt(hPower, pCount, pSustained);
-  record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
+  record.returned(result, as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
 }
 
@@ -4810,7 +4810,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uint32_t limit) {
   CallRecord record(372, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt2(hPower, limit);
-  record.returned(as_word(result), as_word(hPower), as_word(limit));
+  record.returned(result, as_word(hPower), as_word(limit));
   return result;
 }
 
@@ -4822,7 +4822,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t* pProperties) {
   CallRecord record(373, __builtin_return_address(0));
   const ze_result_t result = zesPsuGetProperties(hPsu, pProperties);
-  record.returned(as_word(result), as_word(hPsu), as_word(pProperties));
+  record.returned(result, as_word(hPsu), as_word(pProperties));
   return result;
 }
 
@@ -4834,7 +4834,7 @@ ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t* pState) {
   CallRecord record(374, __builtin_return_address(0));
   const ze_result_t result = zesPsuGetState(hPsu, pState);
-  record.returned(as_word(result), as_word(hPsu), as_word(pState));
+  record.returned(result, as_word(hPsu), as_word(pState));
   return result;
 }
 
@@ -4846,7 +4846,7 @@ ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_stat
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) {
   CallRecord record(375, __builtin_return_address(0));
   const ze_result_t result = zesRasClearStateExp(hRas, category);
-  record.returned(as_word(result), as_word(hRas), as_word(category));
+  record.returned(result, as_word(hRas), as_word(category));
   return result;
 }
 
@@ -4858,7 +4858,7 @@ ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) {
   CallRecord record(376, __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfig(hRas, pConfig);
-  record.returned(as_word(result), as_word(hRas), as_word(pConfig));
+  record.returned(result, as_word(hRas), as_word(pConfig));
   return result;
 }
 
@@ -4870,7 +4870,7 @@ ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) {
   CallRecord record(377, __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfigExp(hRas, count, pConfig);
-  record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
+  record.returned(result, as_word(hRas), as_word(count), as_word(pConfig));
   return result;
 }
 
@@ -4882,7 +4882,7 @@ ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) {
   CallRecord record(378, __builtin_return_address(0));
   const ze_result_t result = zesRasGetProperties(hRas, pProperties);
-  record.returned(as_word(result), as_word(hRas), as_word(pProperties));
+  record.returned(result, as_word(hRas), as_word(pProperties));
   return result;
 }
 
@@ -4894,7 +4894,7 @@ ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) {
   CallRecord record(379, __builtin_return_address(0));
   const ze_result_t result = zesRasGetState(hRas, clear, pState);
-  record.returned(as_word(result), as_word(hRas), as_word(clear), as_word(pState));
+  record.returned(result, as_word(hRas), as_word(clear), as_word(pState));
   return result;
 }
 
@@ -4906,7 +4906,7 @@ ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t cl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) {
   CallRecord record(380, __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp(hRas, pCount, pState);
-  record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pState));
+  record.returned(result, as_word(hRas), as_word(pCount), as_word(pState));
   return result;
 }
 
@@ -4918,7 +4918,7 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t*
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) {
   CallRecord record(381, __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp2(hRas, count, pCategories, pState);
-  record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pCategories), as_word(pState));
+  record.returned(result, as_word(hRas), as_word(count), as_word(pCategories), as_word(pState));
   return result;
 }
 
@@ -4930,7 +4930,7 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) {
   CallRecord record(382, __builtin_return_address(0));
   const ze_result_t result = zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
-  record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pCategories));
+  record.returned(result, as_word(hRas), as_word(pCount), as_word(pCategories));
   return result;
 }
 
@@ -4942,7 +4942,7 @@ ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) {
   CallRecord record(383, __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfig(hRas, pConfig);
-  record.returned(as_word(result), as_word(hRas), as_word(pConfig));
+  record.returned(result, as_word(hRas), as_word(pConfig));
   return result;
 }
 
@@ -4954,7 +4954,7 @@ ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_r
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) {
   CallRecord record(384, __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfigExp(hRas, count, pConfig);
-  record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
+  record.returned(result, as_word(hRas), as_word(count), as_word(pConfig));
   return result;
 }
 
@@ -4966,7 +4966,7 @@ ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t* pMode) {
   CallRecord record(385, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetCurrentMode(hScheduler, pMode);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pMode));
+  record.returned(result, as_word(hScheduler), as_word(pMode));
   return result;
 }
 
@@ -4978,7 +4978,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hSch
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t* pProperties) {
   CallRecord record(386, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetProperties(hScheduler, pProperties);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pProperties));
+  record.returned(result, as_word(hScheduler), as_word(pProperties));
   return result;
 }
 
@@ -4990,7 +4990,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hSche
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t* pConfig) {
   CallRecord record(387, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
-  record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
+  record.returned(result, as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
 }
 
@@ -5002,7 +5002,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t* pConfig) {
   CallRecord record(388, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
-  record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
+  record.returned(result, as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
 }
 
@@ -5014,7 +5014,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   CallRecord record(389, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
+  record.returned(result, as_word(hScheduler), as_word(pNeedReload));
   return result;
 }
 
@@ -5026,7 +5026,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   CallRecord record(390, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
+  record.returned(result, as_word(hScheduler), as_word(pNeedReload));
   return result;
 }
 
@@ -5038,7 +5038,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hS
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t* pProperties, ze_bool_t* pNeedReload) {
   CallRecord record(391, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
+  record.returned(result, as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
 }
 
@@ -5050,7 +5050,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hSch
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t* pProperties, ze_bool_t* pNeedReload) {
   CallRecord record(392, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
+  record.returned(result, as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
 }
 
@@ -5062,7 +5062,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hS
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t* pMode) {
   CallRecord record(393, __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetMode(hStandby, pMode);
-  record.returned(as_word(result), as_word(hStandby), as_word(pMode));
+  record.returned(result, as_word(hStandby), as_word(pMode));
   return result;
 }
 
@@ -5074,7 +5074,7 @@ ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t* pProperties) {
   CallRecord record(394, __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetProperties(hStandby, pProperties);
-  record.returned(as_word(result), as_word(hStandby), as_word(pProperties));
+  record.returned(result, as_word(hStandby), as_word(pProperties));
   return result;
 }
 
@@ -5086,7 +5086,7 @@ ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStan
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode) {
   CallRecord record(395, __builtin_return_address(0));
   const ze_result_t result = zesStandbySetMode(hStandby, mode);
-  record.returned(as_word(result), as_word(hStandby), as_word(mode));
+  record.returned(result, as_word(hStandby), as_word(mode));
   return result;
 }
 
@@ -5098,7 +5098,7 @@ ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) {
   CallRecord record(396, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetConfig(hTemperature, pConfig);
-  record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
+  record.returned(result, as_word(hTemperature), as_word(pConfig));
   return result;
 }
 
@@ -5110,7 +5110,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTempera
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) {
   CallRecord record(397, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetProperties(hTemperature, pProperties);
-  record.returned(as_word(result), as_word(hTemperature), as_word(pProperties));
+  record.returned(result, as_word(hTemperature), as_word(pProperties));
   return result;
 }
 
@@ -5122,7 +5122,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTem
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) {
   CallRecord record(398, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetState(hTemperature, pTemperature);
-  record.returned(as_word(result), as_word(hTemperature), as_word(pTemperature));
+  record.returned(result, as_word(hTemperature), as_word(pTemperature));
   return result;
 }
 
@@ -5134,7 +5134,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperat
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) {
   CallRecord record(399, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureSetConfig(hTemperature, pConfig);
-  record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
+  record.returned(result, as_word(hTemperature), as_word(pConfig));
   return result;
 }
 
@@ -5146,7 +5146,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTempera
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t* pCapability) {
   CallRecord record(400, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
+  record.returned(result, as_word(hVFhandle), as_word(pCapability));
   return result;
 }
 
@@ -5158,7 +5158,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t* pCapability) {
   CallRecord record(401, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
+  record.returned(result, as_word(hVFhandle), as_word(pCapability));
   return result;
 }
 
@@ -5170,7 +5170,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp_t* pEngineUtil) {
   CallRecord record(402, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
+  record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
 }
 
@@ -5182,7 +5182,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp2_t* pEngineUtil) {
   CallRecord record(403, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
+  record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
 }
 
@@ -5194,7 +5194,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp_t* pMemUtil) {
   CallRecord record(404, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
+  record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
 }
 
@@ -5206,7 +5206,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp2_t* pMemUtil) {
   CallRecord record(405, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
+  record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
 }
 
@@ -5218,7 +5218,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t* pProperties) {
   CallRecord record(406, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pProperties));
+  record.returned(result, as_word(hVFhandle), as_word(pProperties));
   return result;
 }
 
@@ -5230,7 +5230,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable) {
   CallRecord record(407, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(flags), as_word(enable));
+  record.returned(result, as_word(hVFhandle), as_word(flags), as_word(enable));
   return result;
 }
 
@@ -5242,7 +5242,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval) {
   CallRecord record(408, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(flag), as_word(samplingInterval));
+  record.returned(result, as_word(hVFhandle), as_word(flag), as_word(samplingInterval));
   return result;
 }
 
@@ -5254,7 +5254,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value) {
   CallRecord record(409, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hMetricGroup), as_word(value));
+  record.returned(result, as_word(hCommandList), as_word(hMetricGroup), as_word(value));
   return result;
 }
 
@@ -5266,7 +5266,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList) {
   CallRecord record(410, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricMemoryBarrier(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -5278,7 +5278,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_comman
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(411, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery));
+  record.returned(result, as_word(hCommandList), as_word(hMetricQuery));
   return result;
 }
 
@@ -5292,7 +5292,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_l
   CheckedCall checked("zetCommandListAppendMetricQueryEnd", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hMetricQuery), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -5304,7 +5304,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_lis
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) {
   CallRecord record(413, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hMetricStreamer), as_word(value));
+  record.returned(result, as_word(hCommandList), as_word(hMetricStreamer), as_word(value));
   return result;
 }
 
@@ -5316,7 +5316,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_comma
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t* phMetricGroups) {
   CallRecord record(414, __builtin_return_address(0));
   const ze_result_t result = zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(count), as_word(phMetricGroups));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(count), as_word(phMetricGroups));
   return result;
 }
 
@@ -5328,7 +5328,7 @@ ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t* event) {
   CallRecord record(415, __builtin_return_address(0));
   const ze_result_t result = zetDebugAcknowledgeEvent(hDebug, event);
-  record.returned(as_word(result), as_word(hDebug), as_word(event));
+  record.returned(result, as_word(hDebug), as_word(event));
   return result;
 }
 
@@ -5340,7 +5340,7 @@ ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t* config, zet_debug_session_handle_t* phDebug) {
   CallRecord record(416, __builtin_return_address(0));
   const ze_result_t result = zetDebugAttach(hDevice, config, phDebug);
-  record.returned(as_word(result), as_word(hDevice), as_word(config), received(result, phDebug));
+  record.returned(result, as_word(hDevice), as_word(config), received(result, phDebug));
   return result;
 }
 
@@ -5352,7 +5352,7 @@ ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugDetach(zet_debug_session_handle_t hDebug) {
   CallRecord record(417, __builtin_return_address(0));
   const ze_result_t result = zetDebugDetach(hDebug);
-  record.returned(as_word(result), as_word(hDebug));
+  record.returned(result, as_word(hDebug));
   return result;
 }
 
@@ -5364,7 +5364,7 @@ ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   CallRecord record(418, __builtin_return_address(0));
   const ze_result_t result = zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pRegisterSetProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
 }
 
@@ -5376,7 +5376,7 @@ ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   CallRecord record(419, __builtin_return_address(0));
   const ze_result_t result = zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(pCount), as_word(pRegisterSetProperties));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
 }
 
@@ -5388,7 +5388,7 @@ ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_s
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   CallRecord record(420, __builtin_return_address(0));
   const ze_result_t result = zetDebugInterrupt(hDebug, thread);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread));
+  record.returned(result, as_word(hDebug), as_word(thread));
   return result;
 }
 
@@ -5400,7 +5400,7 @@ ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebu
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t* event) {
   CallRecord record(421, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadEvent(hDebug, timeout, event);
-  record.returned(as_word(result), as_word(hDebug), as_word(timeout), as_word(event));
+  record.returned(result, as_word(hDebug), as_word(timeout), as_word(event));
   return result;
 }
 
@@ -5412,7 +5412,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebu
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, void* buffer) {
   CallRecord record(422, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadMemory(hDebug, thread, desc, size, buffer);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
 }
 
@@ -5424,7 +5424,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDeb
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   CallRecord record(423, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
 }
 
@@ -5436,7 +5436,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   CallRecord record(424, __builtin_return_address(0));
   const ze_result_t result = zetDebugResume(hDebug, thread);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread));
+  record.returned(result, as_word(hDebug), as_word(thread));
   return result;
 }
 
@@ -5448,7 +5448,7 @@ ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, const void* buffer) {
   CallRecord record(425, __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
 }
 
@@ -5460,7 +5460,7 @@ ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   CallRecord record(426, __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
 }
 
@@ -5472,7 +5472,7 @@ ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t* phMetrics, const char* pMetricGroupNamePrefix, const char* pDescription, uint32_t* pMetricGroupCount, zet_metric_group_handle_t* phMetricGroup) {
   CallRecord record(427, __builtin_return_address(0));
   const ze_result_t result = zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
-  record.returned(as_word(result), as_word(hDevice), as_word(metricCount), as_word(phMetrics), as_word(pMetricGroupNamePrefix), as_word(pDescription), as_word(pMetricGroupCount), as_word(phMetricGroup));
+  record.returned(result, as_word(hDevice), as_word(metricCount), as_word(phMetrics), as_word(pMetricGroupNamePrefix), as_word(pDescription), as_word(pMetricGroupCount), as_word(phMetricGroup));
   return result;
 }
 
@@ -5484,7 +5484,7 @@ ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_devi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceDisableMetricsExp(zet_device_handle_t hDevice) {
   CallRecord record(428, __builtin_return_address(0));
   const ze_result_t result = zetDeviceDisableMetricsExp(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -5496,7 +5496,7 @@ ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceEnableMetricsExp(zet_device_handle_t hDevice) {
   CallRecord record(429, __builtin_return_address(0));
   const ze_result_t result = zetDeviceEnableMetricsExp(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -5508,7 +5508,7 @@ ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, uint32_t* pMetricGroupsCountPerConcurrentGroup, uint32_t* pConcurrentGroupCount) {
   CallRecord record(430, __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
-  record.returned(as_word(result), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(pMetricGroupsCountPerConcurrentGroup), as_word(pConcurrentGroupCount));
+  record.returned(result, as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(pMetricGroupsCountPerConcurrentGroup), as_word(pConcurrentGroupCount));
   return result;
 }
 
@@ -5520,7 +5520,7 @@ ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t* pDebugProperties) {
   CallRecord record(431, __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetDebugProperties(hDevice, pDebugProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pDebugProperties));
+  record.returned(result, as_word(hDevice), as_word(pDebugProperties));
   return result;
 }
 
@@ -5532,7 +5532,7 @@ ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t* pProfileProperties) {
   CallRecord record(432, __builtin_return_address(0));
   const ze_result_t result = zetKernelGetProfileInfo(hKernel, pProfileProperties);
-  record.returned(as_word(result), as_word(hKernel), as_word(pProfileProperties));
+  record.returned(result, as_word(hKernel), as_word(pProfileProperties));
   return result;
 }
 
@@ -5544,7 +5544,7 @@ ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKerne
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t* pParameterValues, uint32_t parameterCount, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   CallRecord record(433, __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterValues), as_word(parameterCount), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
+  record.returned(result, as_word(hMetricProgrammable), as_word(pParameterValues), as_word(parameterCount), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
 }
 
@@ -5556,7 +5556,7 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_prog
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t* pParameterValues, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   CallRecord record(434, __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterCount), as_word(pParameterValues), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
+  record.returned(result, as_word(hMetricProgrammable), as_word(parameterCount), as_word(pParameterValues), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
 }
 
@@ -5568,7 +5568,7 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_pro
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t* phMetricDecoder) {
   CallRecord record(435, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
-  record.returned(as_word(result), as_word(hMetricTracer), received(result, phMetricDecoder));
+  record.returned(result, as_word(hMetricTracer), received(result, phMetricDecoder));
   return result;
 }
 
@@ -5580,7 +5580,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder) {
   CallRecord record(436, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderDestroyExp(phMetricDecoder);
-  record.returned(as_word(result), as_word(phMetricDecoder));
+  record.returned(result, as_word(phMetricDecoder));
   return result;
 }
 
@@ -5592,7 +5592,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   CallRecord record(437, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
-  record.returned(as_word(result), as_word(hMetricDecoder), as_word(pCount), as_word(phMetrics));
+  record.returned(result, as_word(hMetricDecoder), as_word(pCount), as_word(phMetrics));
   return result;
 }
 
@@ -5604,7 +5604,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
   CallRecord record(438, __builtin_return_address(0));
   const ze_result_t result = zetMetricDestroyExp(hMetric);
-  record.returned(as_word(result), as_word(hMetric));
+  record.returned(result, as_word(hMetric));
   return result;
 }
 
@@ -5616,7 +5616,7 @@ ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   CallRecord record(439, __builtin_return_address(0));
   const ze_result_t result = zetMetricGet(hMetricGroup, pCount, phMetrics);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(pCount), as_word(phMetrics));
+  record.returned(result, as_word(hMetricGroup), as_word(pCount), as_word(phMetrics));
   return result;
 }
 
@@ -5628,7 +5628,7 @@ ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGrou
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t* pProperties) {
   CallRecord record(440, __builtin_return_address(0));
   const ze_result_t result = zetMetricGetProperties(hMetric, pProperties);
-  record.returned(as_word(result), as_word(hMetric), as_word(pProperties));
+  record.returned(result, as_word(hMetric), as_word(pProperties));
   return result;
 }
 
@@ -5640,7 +5640,7 @@ ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t* pErrorStringSize, char* pErrorString) {
   CallRecord record(441, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric), as_word(pErrorStringSize), as_word(pErrorString));
+  record.returned(result, as_word(hMetricGroup), as_word(hMetric), as_word(pErrorStringSize), as_word(pErrorString));
   return result;
 }
 
@@ -5652,7 +5652,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t* pExportData, zet_metric_calculate_exp_desc_t* pCalculateDescriptor, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   CallRecord record(442, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
-  record.returned(as_word(result), as_word(hDriver), as_word(type), as_word(exportDataSize), as_word(pExportData), as_word(pCalculateDescriptor), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
+  record.returned(result, as_word(hDriver), as_word(type), as_word(exportDataSize), as_word(pExportData), as_word(pCalculateDescriptor), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
 }
 
@@ -5664,7 +5664,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driv
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pMetricValueCount, zet_typed_value_t* pMetricValues) {
   CallRecord record(443, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pMetricValueCount), as_word(pMetricValues));
+  record.returned(result, as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pMetricValueCount), as_word(pMetricValues));
   return result;
 }
 
@@ -5676,7 +5676,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_gro
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   CallRecord record(444, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
+  record.returned(result, as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
 }
 
@@ -5688,7 +5688,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup) {
   CallRecord record(445, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCloseExp(hMetricGroup);
-  record.returned(as_word(result), as_word(hMetricGroup));
+  record.returned(result, as_word(hMetricGroup));
   return result;
 }
 
@@ -5700,7 +5700,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char* pName, const char* pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t* phMetricGroup) {
   CallRecord record(446, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
-  record.returned(as_word(result), as_word(hDevice), as_word(pName), as_word(pDescription), as_word(samplingType), as_word(phMetricGroup));
+  record.returned(result, as_word(hDevice), as_word(pName), as_word(pDescription), as_word(samplingType), as_word(phMetricGroup));
   return result;
 }
 
@@ -5712,7 +5712,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevic
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup) {
   CallRecord record(447, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupDestroyExp(hMetricGroup);
-  record.returned(as_word(result), as_word(hMetricGroup));
+  record.returned(result, as_word(hMetricGroup));
   return result;
 }
 
@@ -5724,7 +5724,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_group_handle_t* phMetricGroups) {
   CallRecord record(448, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGet(hDevice, pCount, phMetricGroups);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricGroups));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMetricGroups));
   return result;
 }
 
@@ -5736,7 +5736,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t* pRawData, size_t rawDataSize, size_t* pExportDataSize, uint8_t* pExportData) {
   CallRecord record(449, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(pRawData), as_word(rawDataSize), as_word(pExportDataSize), as_word(pExportData));
+  record.returned(result, as_word(hMetricGroup), as_word(pRawData), as_word(rawDataSize), as_word(pExportDataSize), as_word(pExportData));
   return result;
 }
 
@@ -5748,7 +5748,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t* globalTimestamp, uint64_t* metricTimestamp) {
   CallRecord record(450, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(synchronizedWithHost), as_word(globalTimestamp), as_word(metricTimestamp));
+  record.returned(result, as_word(hMetricGroup), as_word(synchronizedWithHost), as_word(globalTimestamp), as_word(metricTimestamp));
   return result;
 }
 
@@ -5760,7 +5760,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_gr
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t* pProperties) {
   CallRecord record(451, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetProperties(hMetricGroup, pProperties);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(pProperties));
+  record.returned(result, as_word(hMetricGroup), as_word(pProperties));
   return result;
 }
 
@@ -5772,7 +5772,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric) {
   CallRecord record(452, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric));
+  record.returned(result, as_word(hMetricGroup), as_word(hMetric));
   return result;
 }
 
@@ -5784,7 +5784,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_programmable_exp_handle_t* phMetricProgrammables) {
   CallRecord record(453, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricProgrammables));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMetricProgrammables));
   return result;
 }
 
@@ -5796,7 +5796,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t* pParameterCount, zet_metric_programmable_param_info_exp_t* pParameterInfo) {
   CallRecord record(454, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterCount), as_word(pParameterInfo));
+  record.returned(result, as_word(hMetricProgrammable), as_word(pParameterCount), as_word(pParameterInfo));
   return result;
 }
 
@@ -5808,7 +5808,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_pr
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t* pValueInfoCount, zet_metric_programmable_param_value_info_exp_t* pValueInfo) {
   CallRecord record(455, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterOrdinal), as_word(pValueInfoCount), as_word(pValueInfo));
+  record.returned(result, as_word(hMetricProgrammable), as_word(parameterOrdinal), as_word(pValueInfoCount), as_word(pValueInfo));
   return result;
 }
 
@@ -5820,7 +5820,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metr
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t* pProperties) {
   CallRecord record(456, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pProperties));
+  record.returned(result, as_word(hMetricProgrammable), as_word(pProperties));
   return result;
 }
 
@@ -5832,7 +5832,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_p
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t* phMetricQuery) {
   CallRecord record(457, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
-  record.returned(as_word(result), as_word(hMetricQueryPool), as_word(index), received(result, phMetricQuery));
+  record.returned(result, as_word(hMetricQueryPool), as_word(index), received(result, phMetricQuery));
   return result;
 }
 
@@ -5844,7 +5844,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(458, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryDestroy(hMetricQuery);
-  record.returned(as_word(result), as_word(hMetricQuery));
+  record.returned(result, as_word(hMetricQuery));
   return result;
 }
 
@@ -5856,7 +5856,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hM
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(459, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
-  record.returned(as_word(result), as_word(hMetricQuery), as_word(pRawDataSize), as_word(pRawData));
+  record.returned(result, as_word(hMetricQuery), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
@@ -5868,7 +5868,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hM
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t* desc, zet_metric_query_pool_handle_t* phMetricQueryPool) {
   CallRecord record(460, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), received(result, phMetricQueryPool));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), received(result, phMetricQueryPool));
   return result;
 }
 
@@ -5880,7 +5880,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hCon
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool) {
   CallRecord record(461, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolDestroy(hMetricQueryPool);
-  record.returned(as_word(result), as_word(hMetricQueryPool));
+  record.returned(result, as_word(hMetricQueryPool));
   return result;
 }
 
@@ -5892,7 +5892,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(462, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryReset(hMetricQuery);
-  record.returned(as_word(result), as_word(hMetricQuery));
+  record.returned(result, as_word(hMetricQuery));
   return result;
 }
 
@@ -5904,7 +5904,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMet
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) {
   CallRecord record(463, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerClose(hMetricStreamer);
-  record.returned(as_word(result), as_word(hMetricStreamer));
+  record.returned(result, as_word(hMetricStreamer));
   return result;
 }
 
@@ -5916,7 +5916,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) {
   CallRecord record(464, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), as_word(hNotificationEvent), received(result, phMetricStreamer));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), as_word(hNotificationEvent), received(result, phMetricStreamer));
   return result;
 }
 
@@ -5928,7 +5928,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContex
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(465, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
-  record.returned(as_word(result), as_word(hMetricStreamer), as_word(maxReportCount), as_word(pRawDataSize), as_word(pRawData));
+  record.returned(result, as_word(hMetricStreamer), as_word(maxReportCount), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
@@ -5940,7 +5940,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, zet_metric_tracer_exp_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t* phMetricTracer) {
   CallRecord record(466, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(desc), as_word(hNotificationEvent), received(result, phMetricTracer));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(desc), as_word(hNotificationEvent), received(result, phMetricTracer));
   return result;
 }
 
@@ -5952,7 +5952,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hCon
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t* pRawDataSize, uint8_t* pRawData, uint32_t metricsCount, zet_metric_handle_t* phMetrics, uint32_t* pSetCount, uint32_t* pMetricEntriesCountPerSet, uint32_t* pMetricEntriesCount, zet_metric_entry_exp_t* pMetricEntries) {
   CallRecord record(467, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
-  record.returned(as_word(result), as_word(phMetricDecoder), as_word(pRawDataSize), as_word(pRawData), as_word(metricsCount), as_word(phMetrics), as_word(pSetCount), as_word(pMetricEntriesCountPerSet), as_word(pMetricEntriesCount), as_word(pMetricEntries));
+  record.returned(result, as_word(phMetricDecoder), as_word(pRawDataSize), as_word(pRawData), as_word(metricsCount), as_word(phMetrics), as_word(pSetCount), as_word(pMetricEntriesCountPerSet), as_word(pMetricEntriesCount), as_word(pMetricEntries));
   return result;
 }
 
@@ -5964,7 +5964,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer) {
   CallRecord record(468, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDestroyExp(hMetricTracer);
-  record.returned(as_word(result), as_word(hMetricTracer));
+  record.returned(result, as_word(hMetricTracer));
   return result;
 }
 
@@ -5976,7 +5976,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   CallRecord record(469, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDisableExp(hMetricTracer, synchronous);
-  record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
+  record.returned(result, as_word(hMetricTracer), as_word(synchronous));
   return result;
 }
 
@@ -5988,7 +5988,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   CallRecord record(470, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerEnableExp(hMetricTracer, synchronous);
-  record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
+  record.returned(result, as_word(hMetricTracer), as_word(synchronous));
   return result;
 }
 
@@ -6000,7 +6000,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(471, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
-  record.returned(as_word(result), as_word(hMetricTracer), as_word(pRawDataSize), as_word(pRawData));
+  record.returned(result, as_word(hMetricTracer), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
@@ -6012,7 +6012,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t* pSize, uint8_t* pDebugInfo) {
   CallRecord record(472, __builtin_return_address(0));
   const ze_result_t result = zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
-  record.returned(as_word(result), as_word(hModule), as_word(format), as_word(pSize), as_word(pDebugInfo));
+  record.returned(result, as_word(hModule), as_word(format), as_word(pSize), as_word(pDebugInfo));
   return result;
 }
 
@@ -6024,7 +6024,7 @@ ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* phTracer) {
   CallRecord record(473, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpCreate(hContext, desc, phTracer);
-  record.returned(as_word(result), as_word(hContext), as_word(desc), received(result, phTracer));
+  record.returned(result, as_word(hContext), as_word(desc), received(result, phTracer));
   return result;
 }
 
@@ -6036,7 +6036,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer) {
   CallRecord record(474, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpDestroy(hTracer);
-  record.returned(as_word(result), as_word(hTracer));
+  record.returned(result, as_word(hTracer));
   return result;
 }
 
@@ -6048,7 +6048,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTrace
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable) {
   CallRecord record(475, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEnabled(hTracer, enable);
-  record.returned(as_word(result), as_word(hTracer), as_word(enable));
+  record.returned(result, as_word(hTracer), as_word(enable));
   return result;
 }
 
@@ -6060,7 +6060,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTr
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   CallRecord record(476, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEpilogues(hTracer, pCoreCbs);
-  record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
+  record.returned(result, as_word(hTracer), as_word(pCoreCbs));
   return result;
 }
 
@@ -6072,7 +6072,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   CallRecord record(477, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetPrologues(hTracer, pCoreCbs);
-  record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
+  record.returned(result, as_word(hTracer), as_word(pCoreCbs));
   return result;
 }
 
