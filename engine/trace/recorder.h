@@ -47,18 +47,18 @@ class Recorder {
   }
   // Records words of the thread's next call that its own record has no room for.
   void add_more(const uint64_t* words, size_t count);
-  // Records the engine and device of a queue, once in a recording. `known_in`: the recording that knows them.
-  void describe_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) {
-    if (known_in != file_) [[unlikely]]
-      add_queue(known_in, number, engine, device);
-  }
+  // Whether the recording has the engine and device of a queue. `known_in`: the last recording that got them.
+  bool knows(const RecordingFile* known_in) const { return known_in == file_; }
+  void describe_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const;
 
   // The offset of `name` among the recording's texts; a new text is added. Cached by `object`, which has the name.
   uint64_t place_of_name(const void* object, std::string_view name);
   // The same for an object that has a number which no other ever gets; from 1.
-  uint64_t place_of_name(uint64_t number, std::string_view name) {
+  uint64_t place_of_name(uint64_t number, std::string_view name);
+  // The same, or 0 if that is not cached.
+  uint64_t known_place(uint64_t number) const {
     const Numbered& known = numbered_[number % kKnown];
-    return known.number == number ? known.at : remember(number, name);
+    return known.number == number ? known.at : 0;
   }
 
  private:
@@ -80,9 +80,6 @@ class Recorder {
     return (address / 64 ^ address / 8) % kKnown;
   }
   void add_line(uint64_t line);
-  void add_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const;
-  uint64_t remember(const void* object, std::string_view text);
-  uint64_t remember(uint64_t number, std::string_view text);
   void next_part();
 
   const RecordingFile* file_;
@@ -103,10 +100,15 @@ extern constinit thread_local Recorder* own_recorder __attribute__((tls_model("i
 
 Recorder* join_recording();
 
+// True if that is the calling thread's recorder of the recording in progress.
+inline bool is_ready(const Recorder* mine) {
+  return mine && mine->writes_to(current_recording.load(std::memory_order_acquire));
+}
+
 // The calling thread's recorder; nullptr if no recording is in progress, or it has no room for another thread.
 inline Recorder* recorder() {
   Recorder* mine = own_recorder;
-  if (mine && mine->writes_to(current_recording.load(std::memory_order_acquire))) [[likely]]
+  if (is_ready(mine)) [[likely]]
     return mine;
   return join_recording();
 }

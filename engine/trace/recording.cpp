@@ -155,7 +155,7 @@ void Recorder::next_part() {
   if (thread_->records + kPart < capacity_) provide_pages(stop_, kPart * sizeof *ring_);
 }
 
-void Recorder::add_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const {
+void Recorder::describe_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const {
   known_in = file_;
   TraceQueue& queue = file_->queue(number);
   queue = {0, engine, reinterpret_cast<uintptr_t>(device), 0};
@@ -185,20 +185,17 @@ void Recorder::add_line(uint64_t line) {
   complete();
 }
 
-uint64_t Recorder::remember(const void* object, std::string_view text) {
-  known_[slot_of(object)] = {object, place_of_text(text)};
-  return known_[slot_of(object)].at;
-}
-
-uint64_t Recorder::remember(uint64_t number, std::string_view text) {
-  numbered_[number % kKnown] = {number, place_of_text(text)};
-  return numbered_[number % kKnown].at;
-}
-
 uint64_t Recorder::place_of_name(const void* object, std::string_view name) {
-  const Known& known = known_[slot_of(object)];
+  Known& known = known_[slot_of(object)];
   // Another object may have the same address by now.
-  return known.object == object && name == file_->text(known.at) ? known.at : remember(object, name);
+  if (known.object != object || name != file_->text(known.at)) known = {object, place_of_text(name)};
+  return known.at;
+}
+
+uint64_t Recorder::place_of_name(uint64_t number, std::string_view name) {
+  Numbered& known = numbered_[number % kKnown];
+  if (known.number != number) known = {number, place_of_text(name)};
+  return known.at;
 }
 
 uint64_t place_of_text(std::string_view text) {
