@@ -1,7 +1,7 @@
-"""recorded.h and recorded.cpp: entry points for recordings, for functions that programs call between any two commands.
+"""recorded.h and recorded.cpp: entry points for recordings, for functions that programs call often.
 
-Each is the entry point once more with a record around it, for calls that nothing but a recording looks at. The others go
-on to the examined function (traced.py), by a jump: the return address stays.
+Each is the entry point once more with a record around it, for calls that nothing but a recording looks at. The others
+go on to the examined function (traced.py), by a jump: the return address stays.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _source(api: Api, entries: list[Entry]) -> Iterator[str]:
             f"[[gnu::noinline]] {_signature('recorded', entry)} {{",
             "  Recorder* const alone = recorder_alone();",
             f"  if (!alone) [[unlikely]] return examined_{name}({arguments});",
-            f"  CallRecord record({numbers[name]}, *alone);",
+            f"  QuickCallRecord record({numbers[name]}, *alone);",
             f"  const {type_} result = run_{name}({arguments});",
             f"  record.{returned}({traced.words(api, entry.function)});",
             "  return result;",

@@ -90,8 +90,7 @@ void Walk::record(const Packet& packet, uint64_t start) {
 void Walk::record_first(const Packet& packet, uint64_t start, uint64_t end) {
   Recorder* of = recorder();
   if (!of) return;
-  if (!of->knows(ring.described_in_))
-    of->describe_queue(ring.described_in_, ring.number(), ring.engine_.number(), &ring.device_);
+  if (!of->knows(ring.described_in_)) of->describe_queue(ring.described_in_, ring.number(), ring.engine_.number(), &ring.device_);
   if (const uint64_t since = std::exchange(ring.blocked_since_, 0)) record_wait(*of, since, start, ring.blocked_on_.event);
   record_by(*of, packet, start, end);
 }

@@ -26,6 +26,44 @@ inline uint64_t received(ze_result_t result, T* const* at) {
   return result == ZE_RESULT_SUCCESS && at ? as_word(*at) : 0;
 }
 
+inline constexpr size_t kValues = sizeof TraceRecord::values / sizeof *TraceRecord::values;
+
+// The record of one call. A nested call, as from a callback, has a record of its own.
+class CallRecord {
+ public:
+  // `caller` is the return address in the program.
+  [[gnu::always_inline]] explicit CallRecord(uint16_t function, const void* caller = nullptr) : function_(function) {
+    if (is_recording()) begin(caller);
+  }
+  CallRecord(const CallRecord&) = delete;
+  CallRecord& operator=(const CallRecord&) = delete;
+
+  template <class Result, class... Words>
+  [[gnu::always_inline]] void returned(Result result, Words... words) {
+    if (!recorder_) return;
+    // A result that is no ze_result_t is the last value.
+    constexpr bool wide = !std::is_same_v<Result, ze_result_t>;
+    static_assert(!wide || sizeof...(words) < kValues);
+    uint64_t all[sizeof...(words) < kValues ? kValues : sizeof...(words)] = {words...};
+    if (wide) all[kValues - 1] = as_word(result);
+    end(static_cast<uint32_t>(as_word(result)), wide ? TraceHolds::Result : TraceHolds::Nothing, all, std::size(all));
+  }
+
+  // The same for a function of an extension, which has a name instead of a number.
+  void returned_from(std::string_view function, ze_result_t result);
+
+ private:
+  void begin(const void* caller);
+  // The next record with all but its values, or nullptr.
+  TraceRecord* take(TraceKind kind, uint32_t what);
+  void end(uint32_t result, TraceHolds holds, const uint64_t* words, size_t count);
+
+  const uint16_t function_;
+  Recorder* recorder_ = nullptr;
+  uint64_t outer_ = 0;
+  CallStart start_{};
+};
+
 // The calling thread's recorder if nothing but a recording looks at calls, and it needs no source lines; else nullptr.
 [[gnu::always_inline]] inline Recorder* recorder_alone() {
   Recorder* mine = own_recorder;
@@ -33,32 +71,21 @@ inline uint64_t received(ze_result_t result, T* const* at) {
   return alone && is_ready(mine) ? mine : nullptr;
 }
 
-// The record of one call. A nested call, as from a callback, has a record of its own.
-class CallRecord {
+// The same in few instructions, for entry points that have asked recorder_alone().
+class QuickCallRecord {
  public:
-  // `caller` is the return address in the program.
-  [[gnu::always_inline]] explicit CallRecord(uint16_t function, const void* caller = nullptr)
-      : alone_(false),
-        function_(function),
-        recorder_(is_recording() ? recorder() : nullptr),
-        outer_(recorder_ ? recorder_->exchange_submitted(0) : 0),
-        start_(!recorder_         ? CallStart{}
-               : lines_are_read() ? start_of_call(caller)
-                                  : CallStart{0, ticks()}) {}
-  // In the entry points that asked recorder_alone().
-  [[gnu::always_inline]] CallRecord(uint16_t function, Recorder& alone)
-      : alone_(true),
-        function_(function),
-        recorder_(&alone),
-        outer_(alone.exchange_submitted(0)),
-        start_{0, ticks()},
+  [[gnu::always_inline]] QuickCallRecord(uint16_t function, Recorder& recorder)
+      : function_(function),
+        recorder_(recorder),
+        outer_(recorder.exchange_submitted(0)),
+        start_(ticks()),
         long_steps_(long_steps) {}
-  CallRecord(const CallRecord&) = delete;
-  CallRecord& operator=(const CallRecord&) = delete;
+  QuickCallRecord(const QuickCallRecord&) = delete;
+  QuickCallRecord& operator=(const QuickCallRecord&) = delete;
 
-  template <class Result, class... Words>
-  [[gnu::always_inline]] void returned(Result result, Words... words) {
-    if (is_recorded()) returned_at(ticks(), result, words...);
+  template <class... Words>
+  [[gnu::always_inline]] void returned(ze_result_t result, Words... words) {
+    if (is_recorded()) end(ticks(), result, words...);
   }
 
   // Of a call that returns at once where nothing is to be waited for: then it takes less time than a reading of the counter, and
@@ -67,72 +94,48 @@ class CallRecord {
   [[gnu::always_inline]] void returned_from_wait(ze_result_t result, Words... words) {
     if (!is_recorded()) return;
     const bool at_once = long_steps == long_steps_ && (result == ZE_RESULT_SUCCESS || result == ZE_RESULT_NOT_READY);
-    returned_at(at_once ? start_.tick : ticks(), result, words...);
-  }
-
-  // The same for a function of an extension, which has a name instead of a number.
-  void returned_from(std::string_view function, ze_result_t result) {
-    if (!is_recorded()) return;
-    const uint64_t end = ticks();
-    if (lines_are_read()) recorder_->record_line(start_.line);
-    TraceRecord& record = begin(TraceKind::Extension, 0, static_cast<uint32_t>(place_of_text(function)), end);
-    record.values[0] = static_cast<uint32_t>(result);
-    recorder_->complete();
+    end(at_once ? start_ : ticks(), result, words...);
   }
 
  private:
-  template <class Result, class... Words>
-  [[gnu::always_inline]] void returned_at(uint64_t end, Result result, Words... words) {
-    if (!alone_ && lines_are_read()) [[unlikely]]
-      recorder_->record_line(start_.line);
-    if constexpr (sizeof...(words) > kRoom) {
+  // False where the process has been forked during the call.
+  [[gnu::always_inline]] bool is_recorded() const { return &recorder_ == own_recorder; }
+
+  // The words go to the record from where the caller has them: as arguments of a function they would be moved twice.
+  template <class... Words>
+  [[gnu::always_inline]] void end(uint64_t tick, ze_result_t result, Words... words) {
+    if constexpr (sizeof...(words) > kValues) {
       // Of most appends, these are events that are not there.
       size_t place = 0;
       uint64_t rest = 0;
-      (static_cast<void>(place++ < kRoom || (rest |= words)), ...);
+      (static_cast<void>(place++ < kValues || (rest |= words)), ...);
       if (rest) [[unlikely]]
         add_more(words...);
     }
-    TraceRecord& record = begin(TraceKind::Call, function_, static_cast<uint32_t>(as_word(result)), end);
-    if constexpr (!std::is_same_v<Result, ze_result_t>) {
-      static_assert(sizeof...(words) < kRoom);
-      record.holds = static_cast<uint8_t>(TraceHolds::Result);
-      record.values[kRoom - 1] = as_word(result);
-    }
-    size_t next = 0;
-    (static_cast<void>(next < kRoom && (record.values[next] = words, ++next)), ...);
-    recorder_->complete();
-  }
-
-  static constexpr size_t kRoom = sizeof TraceRecord::values / sizeof *TraceRecord::values;
-
-  // False, too, where the process has been forked during the call.
-  [[gnu::always_inline]] bool is_recorded() const { return recorder_ && recorder_ == own_recorder; }
-
-  [[gnu::always_inline]] TraceRecord& begin(TraceKind kind, uint16_t which, uint32_t what, uint64_t end) const {
-    TraceRecord& record = recorder_->next();
-    record.start = start_.tick;
-    record.end = end;
-    record.kind = static_cast<uint8_t>(kind);
+    TraceRecord& record = recorder_.next();
+    record.start = start_;
+    record.end = tick;
+    record.kind = static_cast<uint8_t>(TraceKind::Call);
     record.holds = static_cast<uint8_t>(TraceHolds::Nothing);
-    record.which = which;
-    record.what = what;
-    record.command = recorder_->exchange_submitted(outer_);
-    return record;
+    record.which = function_;
+    record.what = static_cast<uint32_t>(result);
+    record.command = recorder_.exchange_submitted(outer_);
+    size_t next = 0;
+    (static_cast<void>(next < kValues && (record.values[next] = words, ++next)), ...);
+    recorder_.complete();
   }
 
   template <class... Words>
   [[gnu::noinline, gnu::cold]] void add_more(Words... words) const {
     const uint64_t all[] = {words...};
-    recorder_->add_more(all + kRoom, sizeof...(words) - kRoom);
+    recorder_.add_more(all + kValues, sizeof...(words) - kValues);
   }
 
-  const bool alone_;
   const uint16_t function_;
-  Recorder* const recorder_;
+  Recorder& recorder_;
   const uint64_t outer_;
-  const CallStart start_;
-  const uint32_t long_steps_ = 0;  // when the call began
+  const uint64_t start_;
+  const uint32_t long_steps_;  // when the call began
 };
 
 }  // namespace anyzero

@@ -101,9 +101,7 @@ extern constinit thread_local Recorder* own_recorder __attribute__((tls_model("i
 Recorder* join_recording();
 
 // True if that is the calling thread's recorder of the recording in progress.
-inline bool is_ready(const Recorder* mine) {
-  return mine && mine->writes_to(current_recording.load(std::memory_order_acquire));
-}
+inline bool is_ready(const Recorder* mine) { return mine && mine->writes_to(current_recording.load(std::memory_order_acquire)); }
 
 // The calling thread's recorder; nullptr if no recording is in progress, or it has no room for another thread.
 inline Recorder* recorder() {

@@ -67,7 +67,10 @@ struct Recorder {};
 inline Recorder* recorder_alone() { return nullptr; }
 struct CallRecord {
   explicit CallRecord(uint32_t, const void*) {}
-  CallRecord(uint32_t, Recorder&) {}
+  template <class... Words> void returned(Words...) {}
+};
+struct QuickCallRecord {
+  QuickCallRecord(uint32_t, Recorder&) {}
   template <class... Words> void returned(Words...) {}
   template <class... Words> void returned_from_wait(Words...) {}
 };

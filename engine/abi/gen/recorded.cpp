@@ -240,7 +240,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListClose(ze_command_list_handle_t hCommandList) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListClose(hCommandList);
-  CallRecord record(33, *alone);
+  QuickCallRecord record(33, *alone);
   const ze_result_t result = run_zeCommandListClose(hCommandList);
   record.returned(result, as_word(hCommandList));
   return result;
@@ -249,7 +249,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListReset(ze_command_list_handle_t hCommandList) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListReset(hCommandList);
-  CallRecord record(56, *alone);
+  QuickCallRecord record(56, *alone);
   const ze_result_t result = run_zeCommandListReset(hCommandList);
   record.returned(result, as_word(hCommandList));
   return result;
@@ -258,7 +258,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(0, *alone);
+  QuickCallRecord record(0, *alone);
   const ze_result_t result = run_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(result, as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -267,7 +267,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(17, *alone);
+  QuickCallRecord record(17, *alone);
   const ze_result_t result = run_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -276,7 +276,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(21, *alone);
+  QuickCallRecord record(21, *alone);
   const ze_result_t result = run_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(result, as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -285,7 +285,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListAppendSignalEvent(hCommandList, hEvent);
-  CallRecord record(26, *alone);
+  QuickCallRecord record(26, *alone);
   const ze_result_t result = run_zeCommandListAppendSignalEvent(hCommandList, hEvent);
   record.returned(result, as_word(hCommandList), as_word(hEvent));
   return result;
@@ -294,7 +294,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
-  CallRecord record(29, *alone);
+  QuickCallRecord record(29, *alone);
   const ze_result_t result = run_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   record.returned(result, as_word(hCommandList), as_word(numEvents), as_word(phEvents));
   return result;
@@ -303,7 +303,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(11, *alone);
+  QuickCallRecord record(11, *alone);
   const ze_result_t result = run_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -312,7 +312,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListHostSynchronize(hCommandList, timeout);
-  CallRecord record(46, *alone);
+  QuickCallRecord record(46, *alone);
   const ze_result_t result = run_zeCommandListHostSynchronize(hCommandList, timeout);
   record.returned_from_wait(result, as_word(hCommandList), as_word(timeout));
   return result;
@@ -321,7 +321,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  CallRecord record(13, *alone);
+  QuickCallRecord record(13, *alone);
   const ze_result_t result = run_zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
@@ -330,7 +330,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
-  CallRecord record(63, *alone);
+  QuickCallRecord record(63, *alone);
   const ze_result_t result = run_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   record.returned(result, as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
   return result;
@@ -339,7 +339,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeCommandQueueSynchronize(hCommandQueue, timeout);
-  CallRecord record(69, *alone);
+  QuickCallRecord record(69, *alone);
   const ze_result_t result = run_zeCommandQueueSynchronize(hCommandQueue, timeout);
   record.returned_from_wait(result, as_word(hCommandQueue), as_word(timeout));
   return result;
@@ -348,7 +348,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeEventDestroy(ze_event_handle_t hEvent) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeEventDestroy(hEvent);
-  CallRecord record(124, *alone);
+  QuickCallRecord record(124, *alone);
   const ze_result_t result = run_zeEventDestroy(hEvent);
   record.returned(result, as_word(hEvent));
   return result;
@@ -357,7 +357,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeEventHostSynchronize(hEvent, timeout);
-  CallRecord record(131, *alone);
+  QuickCallRecord record(131, *alone);
   const ze_result_t result = run_zeEventHostSynchronize(hEvent, timeout);
   record.returned_from_wait(result, as_word(hEvent), as_word(timeout));
   return result;
@@ -366,7 +366,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeEventQueryStatus(ze_event_handle_t hEvent) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeEventQueryStatus(hEvent);
-  CallRecord record(142, *alone);
+  QuickCallRecord record(142, *alone);
   const ze_result_t result = run_zeEventQueryStatus(hEvent);
   record.returned_from_wait(result, as_word(hEvent));
   return result;
@@ -375,7 +375,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeEventHostReset(ze_event_handle_t hEvent) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeEventHostReset(hEvent);
-  CallRecord record(129, *alone);
+  QuickCallRecord record(129, *alone);
   const ze_result_t result = run_zeEventHostReset(hEvent);
   record.returned(result, as_word(hEvent));
   return result;
@@ -384,7 +384,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeFenceHostSynchronize(hFence, timeout);
-  CallRecord record(155, *alone);
+  QuickCallRecord record(155, *alone);
   const ze_result_t result = run_zeFenceHostSynchronize(hFence, timeout);
   record.returned_from_wait(result, as_word(hFence), as_word(timeout));
   return result;
@@ -393,7 +393,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeFenceQueryStatus(ze_fence_handle_t hFence) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeFenceQueryStatus(hFence);
-  CallRecord record(156, *alone);
+  QuickCallRecord record(156, *alone);
   const ze_result_t result = run_zeFenceQueryStatus(hFence);
   record.returned_from_wait(result, as_word(hFence));
   return result;
@@ -402,7 +402,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeFenceReset(ze_fence_handle_t hFence) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeFenceReset(hFence);
-  CallRecord record(157, *alone);
+  QuickCallRecord record(157, *alone);
   const ze_result_t result = run_zeFenceReset(hFence);
   record.returned(result, as_word(hFence));
   return result;
@@ -411,7 +411,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
-  CallRecord record(187, *alone);
+  QuickCallRecord record(187, *alone);
   const ze_result_t result = run_zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
   record.returned(result, as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
@@ -420,7 +420,7 @@ namespace {
 [[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
   Recorder* const alone = recorder_alone();
   if (!alone) [[unlikely]] return examined_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
-  CallRecord record(184, *alone);
+  QuickCallRecord record(184, *alone);
   const ze_result_t result = run_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
   record.returned(result, as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
   return result;

@@ -235,7 +235,7 @@ struct TraceRecord {
   uint16_t which;  // of a call, which function; of a command, a TraceCommand
   uint32_t what;  // of a call, its result; of others, a place among the texts: of their name; of a command, of its kernel or model, plus 1
   uint64_t command;  // the command, or the first one of a call: position in its queue, from 1, and the queue's number above TRACE_POSITION_BITS
-  uint64_t values[4];  // of a call, its arguments, or the handle or pointer that it returned by one; of a command, what `holds` says
+  uint64_t values[4];  // of a call, its arguments, or what it returned by one; of a command, what `holds` says
 };
 static_assert(sizeof(TraceRecord) == 64);
 static_assert(offsetof(TraceRecord, start) == 0);

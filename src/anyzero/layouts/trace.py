@@ -480,7 +480,7 @@ class TraceRecord(tuple[int, int, int, int, int, int, int, tuple[int, ...]]):
 
     @property
     def values(self) -> tuple[int, ...]:
-        """Of a call, its arguments, or the handle or pointer that it returned by one; of a command, what `holds` says."""
+        """Of a call, its arguments, or what it returned by one; of a command, what `holds` says."""
         return self[7]
 
     def pack(self) -> bytes:

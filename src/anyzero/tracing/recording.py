@@ -7,7 +7,6 @@ is no recording is refused, and records that make no sense are left out.
 from __future__ import annotations
 
 import mmap
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,8 +54,6 @@ _ORIGINS: dict[int, str] = {
 
 
 _KINDS: dict[int, str] = {each: each.name.lower().replace("_", " ") for each in TraceCommand}
-_SIZE_WORDS = struct.Struct("<3Q")
-_SIZES = struct.Struct("<6I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +269,12 @@ class _Reader:
             values, self._more = (*record.values, *self._more), ()
             arguments = {parameter: next(given, 0) for given in (iter(values),) for parameter in parameters}
             result = record.values[-1] if record.holds == TraceHolds.RESULT else record.what
-            to.calls.append(Call(name, start, end, thread, result, arguments, *_place(record), *self._line))
+            queue, position = _place(record)
+            to.calls.append(Call(name, start, end, thread, result, arguments, queue, position, *self._line))
         elif record.kind == TraceKind.EXTENSION:
             name = f"ze{self._text(record.what)}"
-            to.calls.append(Call(name, start, end, thread, record.values[0], {}, *_place(record), *self._line))
+            queue, position = _place(record)
+            to.calls.append(Call(name, start, end, thread, record.values[0], {}, queue, position, *self._line))
         elif record.kind == TraceKind.LINE:
             number = record.values[TraceLineValue.LINE]
             function = self._text(record.values[TraceLineValue.FUNCTION]) if number else ""
@@ -342,12 +341,13 @@ class _Reader:
             )
 
     def _command(self, thread: int, record: TraceRecord, start: int, end: int) -> Command:
+        low = 0xFFFFFFFF
         queue, position = _place(record)
         kind = _KINDS.get(record.which, "?")
         groups = size = (0, 0, 0)
         if record.holds == TraceHolds.GROUPS:
-            numbers = _SIZES.unpack(_SIZE_WORDS.pack(*record.values[:3]))
-            groups, size = numbers[:3], numbers[3:]
+            (x, y), (z, width), (height, depth) = ((each & low, each >> 32) for each in record.values[:3])
+            groups, size = (x, y, z), (width, height, depth)
         wait, self._wait = self._wait, None
         engine, device = self._engine(queue)
         return Command(
