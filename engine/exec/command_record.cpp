@@ -95,7 +95,7 @@ void Walk::record_first(const Packet& packet, uint64_t start, uint64_t end) {
   record_by(*of, packet, start, end);
 }
 
-inline void Walk::record_by(Recorder& of, const Packet& packet, uint64_t start, uint64_t end) const {
+[[gnu::always_inline]] inline void Walk::record_by(Recorder& of, const Packet& packet, uint64_t start, uint64_t end) const {
   TraceRecord& record = of.next();
   record.start = start;
   record.end = end;
