@@ -26,14 +26,14 @@ TraceRecord* CallRecord::take(TraceKind kind, uint32_t what) {
   return &record;
 }
 
-void CallRecord::end(uint32_t result, TraceHolds holds, const uint64_t* words, size_t count) {
+void CallRecord::end(uint32_t result, TraceHolds holds, const CallWords& words) {
   if (recorder_ != own_recorder) return;
-  if (std::any_of(words + kValues, words + count, [](uint64_t word) { return word != 0; }))
-    recorder_->add_more(words + kValues, count - kValues);
+  const uint64_t* more = words.at + kValues;
+  if (std::any_of(more, more + kMoreValues, [](uint64_t word) { return word != 0; })) recorder_->add_more(more);
   TraceRecord* record = take(TraceKind::Call, result);
   if (!record) return;
   record->holds = static_cast<uint8_t>(holds);
-  std::copy_n(words, kValues, record->values);
+  std::copy_n(words.at, kValues, record->values);
   recorder_->complete();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 
@@ -26,7 +27,17 @@ inline uint64_t received(ze_result_t result, T* const* at) {
   return result == ZE_RESULT_SUCCESS && at ? as_word(*at) : 0;
 }
 
+// Of a call's words, a record holds so many, and another record in front of it kMoreValues.
 inline constexpr size_t kValues = sizeof TraceRecord::values / sizeof *TraceRecord::values;
+struct CallWords {
+  uint64_t at[kValues + kMoreValues] = {};
+
+  template <class... Words>
+  [[gnu::always_inline]] explicit CallWords(Words... words) {
+    size_t next = 0;
+    (static_cast<void>(next < std::size(at) && (at[next++] = words, true)), ...);
+  }
+};
 
 // The record of one call. A nested call, as from a callback, has a record of its own.
 class CallRecord {
@@ -44,9 +55,9 @@ class CallRecord {
     // A result that is no ze_result_t is the last value.
     constexpr bool wide = !std::is_same_v<Result, ze_result_t>;
     static_assert(!wide || sizeof...(words) < kValues);
-    uint64_t all[sizeof...(words) < kValues ? kValues : sizeof...(words)] = {words...};
-    if (wide) all[kValues - 1] = as_word(result);
-    end(static_cast<uint32_t>(as_word(result)), wide ? TraceHolds::Result : TraceHolds::Nothing, all, std::size(all));
+    CallWords all(words...);
+    if (wide) all.at[kValues - 1] = as_word(result);
+    end(static_cast<uint32_t>(as_word(result)), wide ? TraceHolds::Result : TraceHolds::Nothing, all);
   }
 
   // The same for a function of an extension, which has a name instead of a number.
@@ -56,7 +67,7 @@ class CallRecord {
   void begin(const void* caller);
   // The next record with all but its values, or nullptr.
   TraceRecord* take(TraceKind kind, uint32_t what);
-  void end(uint32_t result, TraceHolds holds, const uint64_t* words, size_t count);
+  void end(uint32_t result, TraceHolds holds, const CallWords& words);
 
   const uint16_t function_;
   Recorder* recorder_ = nullptr;
@@ -126,9 +137,8 @@ class QuickCallRecord {
   }
 
   template <class... Words>
-  [[gnu::noinline, gnu::cold]] void add_more(Words... words) const {
-    const uint64_t all[] = {words...};
-    recorder_.add_more(all + kValues, sizeof...(words) - kValues);
+  [[gnu::noinline]] void add_more(Words... words) const {
+    recorder_.add_more(CallWords(words...).at + kValues);
   }
 
   const uint16_t function_;

@@ -20,6 +20,9 @@ inline constinit std::atomic<const RecordingFile*> current_recording{nullptr};
 // A command as records name it: the queue's number and the position in the queue.
 inline uint64_t command_number(uint64_t queue, uint64_t position) { return queue << kTracePositionBits | position; }
 
+// Words of a TraceKind::More.
+inline constexpr size_t kMoreValues = 3 + sizeof TraceRecord::values / sizeof *TraceRecord::values;
+
 class Recorder {
  public:
   // The next record; it still has the contents of an older one. It counts after complete().
@@ -45,8 +48,16 @@ class Recorder {
     if (line != line_ || (line && thread_->records - line_said_ >= kAgain)) [[unlikely]]
       add_line(line);
   }
-  // Records words of the thread's next call that its own record has no room for.
-  void add_more(const uint64_t* words, size_t count);
+  // Records kMoreValues words of the thread's next call that its own record has no room for.
+  void add_more(const uint64_t* words) {
+    TraceRecord& record = next();
+    record.start = words[0];
+    record.end = words[1];
+    record.kind = static_cast<uint8_t>(TraceKind::More);
+    record.command = words[2];
+    for (size_t i = 3; i < kMoreValues; ++i) record.values[i - 3] = words[i];
+    complete();
+  }
   // Whether the recording has the engine and device of a queue. `known_in`: the last recording that got them.
   bool knows(const RecordingFile* known_in) const { return known_in == file_; }
   void describe_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const;

@@ -162,16 +162,6 @@ void Recorder::describe_queue(const RecordingFile*& known_in, uint64_t number, u
   std::atomic_ref(queue.number).store(number, std::memory_order_release);
 }
 
-void Recorder::add_more(const uint64_t* words, size_t count) {
-  TraceRecord& record = next();
-  record = {};
-  record.kind = static_cast<uint8_t>(TraceKind::More);
-  uint64_t* const places[] = {&record.start,     &record.end,       &record.command,  &record.values[0],
-                              &record.values[1], &record.values[2], &record.values[3]};
-  for (size_t i = 0; i < std::min(count, std::size(places)); ++i) *places[i] = words[i];
-  complete();
-}
-
 void Recorder::add_line(uint64_t line) {
   line_ = line;
   line_said_ = thread_->records;
