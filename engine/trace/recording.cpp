@@ -32,7 +32,7 @@ namespace anyzero {
 namespace {
 
 constexpr uint64_t kThreads = 256;
-constexpr uint64_t kQueues = 1 << 16;
+constexpr uint32_t kQueues = 1 << 16;
 constexpr uint64_t kRecords = 1 << 17;  // 8 MiB for each thread that records
 constexpr uint64_t kTextBytes = 1 << kFunctionBits;
 constexpr uint64_t kThreadsAt = kTraceHeadRoom;
@@ -226,7 +226,7 @@ bool start_recording(const char* path, uint64_t records) {
     open->places.clear();
     uint64_t at;
     for (const TracedFunction& function : traced_functions) add_text(*file, *open, function.signature, &at);
-    head.functions = traced_functions.size();
+    head.functions = static_cast<uint32_t>(traced_functions.size());
   }
   const Moment now = moment();
   head.first_tick = now.tick;

@@ -25,7 +25,7 @@ RECORDS, THREADS, QUEUES, TEXTS = 8, 2, 4, 64
 
 
 def whole(records: bytes = b"") -> bytearray:
-    head = TraceHead(TRACE_MAGIC, 7, 1, 100, 200, 100, RECORDS, THREADS, 1, QUEUES, TEXTS, 9, 1)
+    head = TraceHead(TRACE_MAGIC, 7, 1, 100, 200, 100, RECORDS, THREADS, 1, TEXTS, 9, 1, QUEUES)
     texts = TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES + QUEUES * TRACE_QUEUE_BYTES
     data = bytearray(texts + TEXTS + THREADS * RECORDS * TRACE_RECORD_BYTES)
     data[:TRACE_HEAD_BYTES] = head.pack()

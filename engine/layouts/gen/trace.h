@@ -180,12 +180,12 @@ struct TraceHead {
   uint64_t record_capacity;  // records in a thread's ring
   uint64_t thread_capacity;  // threads that there is room for
   uint64_t threads;  // threads that have recorded, or wanted to
-  uint64_t queue_capacity;  // queues that there is room for, a power of two
   uint64_t text_bytes;  // room for texts
   uint64_t texts;  // bytes of texts so far
-  uint64_t functions;  // how many of the texts, at the beginning, are functions of the API with their parameters
+  uint32_t functions;  // how many of the texts, at the beginning, are functions of the API with their parameters
+  uint32_t queue_capacity;  // queues that there is room for
 };
-static_assert(sizeof(TraceHead) == 104);
+static_assert(sizeof(TraceHead) == 96);
 static_assert(offsetof(TraceHead, magic) == 0);
 static_assert(offsetof(TraceHead, process) == 8);
 static_assert(offsetof(TraceHead, wall_clock) == 16);
@@ -195,10 +195,10 @@ static_assert(offsetof(TraceHead, nanoseconds) == 40);
 static_assert(offsetof(TraceHead, record_capacity) == 48);
 static_assert(offsetof(TraceHead, thread_capacity) == 56);
 static_assert(offsetof(TraceHead, threads) == 64);
-static_assert(offsetof(TraceHead, queue_capacity) == 72);
-static_assert(offsetof(TraceHead, text_bytes) == 80);
-static_assert(offsetof(TraceHead, texts) == 88);
-static_assert(offsetof(TraceHead, functions) == 96);
+static_assert(offsetof(TraceHead, text_bytes) == 72);
+static_assert(offsetof(TraceHead, texts) == 80);
+static_assert(offsetof(TraceHead, functions) == 88);
+static_assert(offsetof(TraceHead, queue_capacity) == 92);
 
 // A thread that has recorded.
 struct TraceThread {

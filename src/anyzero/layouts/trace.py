@@ -167,8 +167,8 @@ class TraceGraphValue(enum.IntEnum):
     """That the step read or wrote: the model, a cache entry, a compiled model."""
 
 
-_TRACE_HEAD: Final = struct.Struct("<8sQQQQQQQQQQQQ")
-TRACE_HEAD_BYTES: Final = 104
+_TRACE_HEAD: Final = struct.Struct("<8sQQQQQQQQQQII")
+TRACE_HEAD_BYTES: Final = 96
 TRACE_HEAD_OFFSETS: Final = {
     "magic": 0,
     "process": 8,
@@ -179,10 +179,10 @@ TRACE_HEAD_OFFSETS: Final = {
     "record_capacity": 48,
     "thread_capacity": 56,
     "threads": 64,
-    "queue_capacity": 72,
-    "text_bytes": 80,
-    "texts": 88,
-    "functions": 96,
+    "text_bytes": 72,
+    "texts": 80,
+    "functions": 88,
+    "queue_capacity": 92,
 }
 
 
@@ -202,10 +202,10 @@ class TraceHead(tuple[bytes, int, int, int, int, int, int, int, int, int, int, i
         record_capacity: int,
         thread_capacity: int,
         threads: int,
-        queue_capacity: int,
         text_bytes: int,
         texts: int,
         functions: int,
+        queue_capacity: int,
     ) -> Self:
         return tuple.__new__(cls, (
             magic,
@@ -217,10 +217,10 @@ class TraceHead(tuple[bytes, int, int, int, int, int, int, int, int, int, int, i
             record_capacity,
             thread_capacity,
             threads,
-            queue_capacity,
             text_bytes,
             texts,
             functions,
+            queue_capacity,
         ))
 
     @property
@@ -269,23 +269,23 @@ class TraceHead(tuple[bytes, int, int, int, int, int, int, int, int, int, int, i
         return self[8]
 
     @property
-    def queue_capacity(self) -> int:
-        """Queues that there is room for, a power of two."""
-        return self[9]
-
-    @property
     def text_bytes(self) -> int:
         """Room for texts."""
-        return self[10]
+        return self[9]
 
     @property
     def texts(self) -> int:
         """Bytes of texts so far."""
-        return self[11]
+        return self[10]
 
     @property
     def functions(self) -> int:
         """How many of the texts, at the beginning, are functions of the API with their parameters."""
+        return self[11]
+
+    @property
+    def queue_capacity(self) -> int:
+        """Queues that there is room for."""
         return self[12]
 
     def pack(self) -> bytes:
@@ -299,10 +299,10 @@ class TraceHead(tuple[bytes, int, int, int, int, int, int, int, int, int, int, i
             self.record_capacity,
             self.thread_capacity,
             self.threads,
-            self.queue_capacity,
             self.text_bytes,
             self.texts,
             self.functions,
+            self.queue_capacity,
         )
 
     @classmethod
