@@ -99,14 +99,22 @@ class Entry:
             yield f"  {self._fail('unsupported')}"
         yield "}"
 
+    def inlined_lines(self) -> Iterator[str]:
+        """The same checks and call as a function to be inlined, `run_NAME`."""
+        own = f"{self.function.type} run_{self.function.name}({self._listed(named=True)})"
+        yield from self._inlined(own, self._body())
+
     def tested_lines(self, quick: str) -> Iterator[str]:
         """The same checks and call as a function of its own, with a test of check mode in front of the call.
 
         If the test fails, `examine` is set and nothing is called.
         """
         own = f"{self.function.type} enter_{self.function.name}({self._listed(named=True)}, bool& examine)"
-        yield f"[[gnu::always_inline]] inline {own} try {{"
-        yield from (f"  {line}" for line in self._body(quick))
+        yield from self._inlined(own, self._body(quick))
+
+    def _inlined(self, signature: str, body: Iterator[str]) -> Iterator[str]:
+        yield f"[[gnu::always_inline]] inline {signature} try {{"
+        yield from (f"  {line}" for line in body)
         yield from ("} catch (...) {", f"  {self._fail('caught')}", "}")
 
     def _listed(self, named: bool) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-SIZES: Final = {"u8": 1, "char": 1, "u32": 4, "u64": 8, "bytes*": 8, "void*": 8}
+SIZES: Final = {"u8": 1, "char": 1, "u16": 2, "u32": 4, "u64": 8, "bytes*": 8, "void*": 8}
 NUMBERS: Final = ("u32", "u64")
 LENGTH: Final = 8
 """Bytes of the length in front of a text or blob."""

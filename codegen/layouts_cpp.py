@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from codegen.layouts import NUMBERS, Constant, Enum, Family, Field, Message, Struct
 from codegen.outputs import Output, slashes
 
-_TYPES = {"u8": "uint8_t", "char": "char", "u32": "uint32_t", "u64": "uint64_t", "bytes*": "unsigned char*"}
-_TYPES |= {"void*": "void*", "text": "std::string_view", "blob": "std::string_view"}
+_TYPES = {"u8": "uint8_t", "char": "char", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t"}
+_TYPES |= {"bytes*": "unsigned char*", "void*": "void*", "text": "std::string_view", "blob": "std::string_view"}
 
 
 def outputs(families: Iterable[Family]) -> Iterator[Output]:

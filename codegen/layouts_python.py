@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from codegen.layouts import NUMBERS, Constant, Enum, Family, Field, Message, Struct
 from codegen.outputs import Output, hashes
 
-_CODES = {"u32": "I", "u64": "Q", "bytes*": "Q", "void*": "Q"}
+_CODES = {"u16": "H", "u32": "I", "u64": "Q", "bytes*": "Q", "void*": "Q"}
 _VALUES = {"u32": "int", "u64": "int", "text": "str", "blob": "bytes"}
 
 

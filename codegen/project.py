@@ -16,6 +16,7 @@ from codegen import (
     layouts_python,
     loader,
     model,
+    recorded,
     scan,
     spirv_tables,
     structures,
@@ -30,6 +31,7 @@ from codegen.outputs import NOTICE, Output
 def outputs(root: Path) -> list[Output]:
     api, npu, classes = _load(root)
     hooks = traced.read_hooks(root / "engine" / "validation")
+    quickly_recorded = recorded.functions(api, classes, hooks)
     families = layouts.load(root / "spec" / "layouts.toml")
     return [
         *layouts_cpp.outputs(families),
@@ -39,7 +41,8 @@ def outputs(root: Path) -> list[Output]:
         *structures.outputs(api),
         *entries.outputs(api, classes),
         *tables.outputs(api),
-        *traced.outputs(api, hooks),
+        *traced.outputs(api, hooks, {entry.function.name for entry in quickly_recorded}),
+        *recorded.outputs(api, quickly_recorded),
         *watched.outputs(api, classes, hooks),
         *checks.outputs(root / "spec" / "checks.toml"),
         *loader.outputs(api),

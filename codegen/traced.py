@@ -10,7 +10,7 @@ decide for most calls: where `passes_NAME` is true, none of the hooks is needed 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from codegen import c_types
@@ -32,6 +32,7 @@ struct TracedFunction {
   const char* signature;  // with the names of its parameters
   void* plain;
   void* examined;  // recorded and checked
+  void* recorded;  // the same, but quicker where nothing but a recording looks at calls
   void* watched;   // the same, unless nothing but check mode looks at calls and lets this one pass
   void* traced;    // the same where anything looks at calls, else the plain one
 };
@@ -49,9 +50,9 @@ Hooks = Mapping[str, str]
 """What each hook returns."""
 
 
-def outputs(api: Api, hooks: Hooks) -> Iterator[Output]:
+def outputs(api: Api, hooks: Hooks, recorded: Collection[str]) -> Iterator[Output]:
     yield Output(f"{FOLDER}/traced.h", slashes() + _HEADER)
-    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api, hooks)) + "\n")
+    yield Output(f"{FOLDER}/traced.cpp", "\n".join(_source(api, hooks, recorded)) + "\n")
 
 
 def read_hooks(validation: Path) -> Hooks:
@@ -64,31 +65,38 @@ def quick_test(name: str, hooks: Hooks) -> str | None:
     return next((each for each in (f"passes_{name}", f"passes_briefly_{name}") if each in hooks), None)
 
 
+def numbered(api: Api) -> Mapping[str, int]:
+    """The functions of all tables, each with its index in `traced_functions`."""
+    in_tables = {slot.function for table in api.tables.values() for slot in table.slots}
+    return {name: index for index, name in enumerate(sorted(in_tables))}
+
+
 def _parameters(function: Function) -> str:
     return c_types.parameters((param.name, param.type) for param in function.params) if function.params else ""
 
 
-def _source(api: Api, hooks: Hooks) -> Iterator[str]:
-    in_tables = {slot.function for table in api.tables.values() for slot in table.slots}
-    functions = [api.functions[name] for name in sorted(in_tables)]
+def _source(api: Api, hooks: Hooks, recorded: Collection[str]) -> Iterator[str]:
+    functions = [api.functions[name] for name in numbered(api)]
     yield from (slashes(), '#include "traced.h"', "", '#include "../../trace/calls.h"')
     yield from (f'#include "../../validation/{name}.h"' for name in ("call", "hooks"))
-    yield from ('#include "watched.h"', '#include "ze_api.h"', "")
+    yield from ('#include "recorded.h"', '#include "watched.h"', '#include "ze_api.h"', "")
     yield from ("namespace anyzero {", "")
     quick = {function.name for function in functions if quick_test(function.name, hooks)}
     for index, function in enumerate(functions):
-        if function.name in quick:
+        if function.name in quick or function.name in recorded:
             yield from _examining(api, function, index, hooks, "examined")
     yield from ("namespace {", "")
     for index, function in enumerate(functions):
-        if function.name not in quick:
+        if function.name not in quick and function.name not in recorded:
             yield from _examining(api, function, index, hooks, "watched")
-        yield from _tracing(function, function.name in quick)
+        yield from _tracing(function, function.name in quick, function.name in recorded)
     yield "const TracedFunction all[] = {"
     for function in functions:
         name = function.name
         listed = ", ".join(param.name for param in function.params)
-        kinds = ("", "examined_" if name in quick else "watched_", "watched_", "traced_")
+        watched = "watched_" if name in quick or name not in recorded else "examined_"
+        examined = "examined_" if name in quick or name in recorded else "watched_"
+        kinds = ("", examined, "recorded_" if name in recorded else examined, watched, "traced_")
         addresses = ", ".join(f"reinterpret_cast<void*>({each}{name})" for each in kinds)
         yield f'    {{"{name}", "{name}({listed})", {addresses}}},'
     yield from ("};", "", "}  // namespace", "")
@@ -117,20 +125,20 @@ def _examining(api: Api, function: Function, index: int, hooks: Hooks, kind: str
         yield f"  if (checked) after_{name}({', '.join(['result', *(param.name for param in function.params)])});"
     if appended_to:
         yield f"  if (checked) check_appended({appended_to});"
-    words = ["as_word(result)", *(_word(api, function, param) for param in function.params)]
-    yield f"  record.returned({', '.join(words)});"
+    yield f"  record.returned({words(api, function)});"
     yield from ("  return result;", "}", "")
 
 
-def _tracing(function: Function, quick: bool) -> Iterator[str]:
+def _tracing(function: Function, quick: bool, recorded: bool) -> Iterator[str]:
     """The choice between the plain function and the watched one."""
     arguments = ", ".join(param.name for param in function.params)
     # Two functions: compilers make unlikely code small, not fast. The second call is a jump: the return address stays.
     yield f"{function.type} ZE_APICALL traced_{function.name}({_parameters(function)}) {{"
     yield f"  if (!is_watched()) [[likely]] return {function.name}({arguments});"
-    if quick:
-        yield f"  if (is_recording()) return examined_{function.name}({arguments});"
-    yield f"  return watched_{function.name}({arguments});"
+    if quick or recorded:
+        kind = "recorded" if recorded else "examined"
+        yield f"  if (is_recording()) return {kind}_{function.name}({arguments});"
+    yield f"  return {'watched' if quick or not recorded else 'examined'}_{function.name}({arguments});"
     yield from ("}", "")
 
 
@@ -169,6 +177,11 @@ def _general_checks(api: Api, function: Function) -> Iterator[str]:
             kind = structure_type(api, name)
             if kind is not None:
                 yield f'check_structure({param.name}, {kind:#x}, "{name}")'
+
+
+def words(api: Api, function: Function) -> str:
+    """Result and arguments, as a record of the call gets them."""
+    return ", ".join(["result", *(_word(api, function, param) for param in function.params)])
 
 
 def _word(api: Api, function: Function, param: Param) -> str:

@@ -1,5 +1,7 @@
 // Commands in recordings: the work of an engine, its list or queue, and its waits.
+#include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "../objects/devices/device.h"
 #include "../objects/sync/event.h"
@@ -13,31 +15,40 @@ namespace anyzero {
 
 namespace {
 
-class Facts {
- public:
-  explicit Facts(TraceRecord& record) : record_(record) {}
-  uint64_t& operator[](TraceValue value) { return record_.values[static_cast<uint32_t>(value)]; }
+constexpr bool same(Op op, TraceCommand command) { return static_cast<uint32_t>(op) == static_cast<uint32_t>(command); }
+static_assert(same(Op::Barrier, TraceCommand::Barrier) && same(Op::Copy, TraceCommand::Copy) &&
+              same(Op::Fill, TraceCommand::Fill) && same(Op::CopyBoxes, TraceCommand::CopyRegion) &&
+              same(Op::Launch, TraceCommand::Launch) && same(Op::Reset, TraceCommand::ResetEvent) &&
+              same(Op::Timestamp, TraceCommand::Timestamp) && same(Op::QueryTimestamps, TraceCommand::QueryTimestamps) &&
+              same(Op::Prefetch, TraceCommand::Prefetch) && same(Op::Advise, TraceCommand::MemoryAdvice) &&
+              same(Op::HostFunction, TraceCommand::HostFunction) && same(Op::Infer, TraceCommand::Inference) &&
+              same(Op::Execute, TraceCommand::Execute) && same(Op::SignalFence, TraceCommand::Fence) &&
+              same(Op::SignalSemaphores, TraceCommand::Semaphore) && same(Op::AwaitSemaphores, TraceCommand::AwaitSemaphore));
 
- private:
-  TraceRecord& record_;
-};
+constexpr size_t kLastValue = std::size(TraceRecord{}.values) - 1;
 
-// In the order of Op.
-constexpr const char* kNames[] = {
-    "barrier",  "copy",          "fill",          "copy region", "launch",  "reset event", "timestamp", "query timestamps",
-    "prefetch", "memory advice", "host function", "inference",   "execute", "fence",       "semaphore", "await semaphore",
-};
-static_assert(std::size(kNames) == static_cast<size_t>(Op::AwaitSemaphores) + 1);
+void set_bytes(TraceRecord& record, uint64_t bytes) {
+  record.holds = static_cast<uint8_t>(TraceHolds::Bytes);
+  record.values[0] = bytes;
+}
 
-void add_launch(Recorder& of, Facts& facts, const LaunchPacket& packet) {
-  if (!packet.count) return;
-  const Launch& launch = *packet.first();
+void set_groups(TraceRecord& record, const Launch& launch) {
   const uint32_t* groups = launch.count_at ? &launch.count_at->groupCountX : launch.group_count;
-  const uint64_t sizes[] = {launch.group_size[0], launch.group_size[1], launch.group_size[2]};
-  facts[TraceValue::Name] = 1 + of.place_of_name(launch.code->number(), launch.code->facts().name);
-  facts[TraceValue::Groups] = groups[0] | uint64_t{groups[1]} << 32;
-  facts[TraceValue::GroupsZ] = groups[2];
-  facts[TraceValue::GroupSize] = sizes[0] | sizes[1] << 21 | sizes[2] << 42;
+  constexpr size_t half = 3 * sizeof(uint32_t);
+  record.holds = static_cast<uint8_t>(TraceHolds::Groups);
+  std::memcpy(record.values, groups, half);
+  std::memcpy(reinterpret_cast<unsigned char*>(record.values) + half, launch.group_size, half);
+}
+
+// The time that an event has kept the next command waiting.
+void record_wait(Recorder& of, uint64_t since, uint64_t until, const Event* event) {
+  TraceRecord& record = of.next();
+  record = {};
+  record.kind = static_cast<uint8_t>(TraceKind::Wait);
+  record.start = since;
+  record.end = until;
+  record.values[0] = reinterpret_cast<uintptr_t>(event);
+  of.complete();
 }
 
 uint64_t bytes_of(const CopyBoxesPacket& packet) {
@@ -46,55 +57,81 @@ uint64_t bytes_of(const CopyBoxesPacket& packet) {
   return bytes;
 }
 
+[[gnu::noinline]] void complete_named(Recorder& of, TraceRecord& record, const Launch& launch) {
+  record.what = 1 + static_cast<uint32_t>(of.place_of_name(launch.code->number(), launch.code->facts().name));
+  of.complete();
+}
+
+[[gnu::noinline]] void complete_rare(Recorder& of, TraceRecord& record, const Packet& packet) {
+  if (packet.op == Op::Infer) {
+    const InferenceRun* inference = static_cast<const InferPacket&>(packet).inference;
+    record.what = 1 + static_cast<uint32_t>(of.place_of_name(inference, inference->name()));
+    set_bytes(record, inference->bytes());
+  } else if (packet.op == Op::CopyBoxes) {
+    set_bytes(record, bytes_of(static_cast<const CopyBoxesPacket&>(packet)));
+  } else {
+    record.values[kLastValue] = reinterpret_cast<uintptr_t>(static_cast<const SignalFencePacket&>(packet).fence);
+  }
+  of.complete();
+}
+
 }  // namespace
 
+// One branch for most commands, and nothing to be called, so that few registers need saving.
 void Walk::record(const Packet& packet, uint64_t start) {
   const uint64_t end = recorded_until = ticks();
+  Recorder* of = own_recorder;
+  if (!is_ready(of) || !of->knows(ring.described_in_) || ring.blocked_since_) [[unlikely]]
+    return record_first(packet, start, end);
+  record_by(*of, packet, start, end);
+}
+
+// The first command of a thread or a queue, or one that an event has kept waiting.
+void Walk::record_first(const Packet& packet, uint64_t start, uint64_t end) {
   Recorder* of = recorder();
   if (!of) return;
-  TraceRecord& record = of->next();
-  clear(record);
-  record.kind = static_cast<uint32_t>(TraceKind::Command);
-  record.what = static_cast<uint32_t>(of->place_of_literal(kNames[static_cast<size_t>(packet.op)]));
+  if (!of->knows(ring.described_in_)) of->describe_queue(ring.described_in_, ring.number(), ring.engine_.number(), &ring.device_);
+  if (const uint64_t since = std::exchange(ring.blocked_since_, 0)) record_wait(*of, since, start, ring.blocked_on_.event);
+  record_by(*of, packet, start, end);
+}
+
+[[gnu::always_inline]] inline void Walk::record_by(Recorder& of, const Packet& packet, uint64_t start, uint64_t end) const {
+  TraceRecord& record = of.next();
   record.start = start;
-  record.queue = ring.number();
-  record.position = ring.done_ + (ring.inside_ ? ring.inner_before_ + ring.inner_done_ : 0) + 1;
-  Facts facts(record);
+  record.end = end;
+  record.kind = static_cast<uint8_t>(TraceKind::Command);
+  record.holds = static_cast<uint8_t>(TraceHolds::Nothing);
+  record.which = static_cast<uint16_t>(packet.op);
+  record.what = 0;
+  const uint64_t before = ring.done_ + (ring.inside_ ? ring.inner_before_ + ring.inner_done_ : 0);
+  record.command = command_number(ring.number(), before + 1);
+  record.values[kLastValue] = reinterpret_cast<uintptr_t>(packet.signal);
   switch (packet.op) {
-    case Op::Launch:
-      add_launch(*of, facts, static_cast<const LaunchPacket&>(packet));
-      break;
-    case Op::Infer: {
-      const InferenceRun* inference = static_cast<const InferPacket&>(packet).inference;
-      facts[TraceValue::Name] = 1 + of->place_of_name(inference, inference->name());
-      facts[TraceValue::Bytes] = inference->bytes();
+    case Op::Launch: {
+      auto& launches = static_cast<const LaunchPacket&>(packet);
+      if (!launches.count) break;
+      const Launch& launch = *launches.first();
+      const uint64_t place = of.known_place(launch.code->number());
+      set_groups(record, launch);
+      if (!place) [[unlikely]]
+        return complete_named(of, record, launch);
+      record.what = 1 + static_cast<uint32_t>(place);
       break;
     }
     case Op::Copy:
-      facts[TraceValue::Bytes] = static_cast<const CopyPacket&>(packet).bytes;
+      set_bytes(record, static_cast<const CopyPacket&>(packet).bytes);
       break;
     case Op::Fill:
-      facts[TraceValue::Bytes] = static_cast<const FillPacket&>(packet).bytes;
+      set_bytes(record, static_cast<const FillPacket&>(packet).bytes);
       break;
     case Op::CopyBoxes:
-      facts[TraceValue::Bytes] = bytes_of(static_cast<const CopyBoxesPacket&>(packet));
-      break;
+    case Op::Infer:
     case Op::SignalFence:
-      facts[TraceValue::Signal] = reinterpret_cast<uintptr_t>(static_cast<const SignalFencePacket&>(packet).fence);
-      break;
+      return complete_rare(of, record, packet);
     default:
       break;
   }
-  if (packet.signal) facts[TraceValue::Signal] = reinterpret_cast<uintptr_t>(packet.signal);
-  if (ring.blocked_since_) {
-    facts[TraceValue::WaitedSince] = ring.blocked_since_;
-    facts[TraceValue::WaitedFor] = reinterpret_cast<uintptr_t>(ring.blocked_on_.event);
-    ring.blocked_since_ = 0;
-  }
-  facts[TraceValue::Engine] = ring.engine_.number();
-  facts[TraceValue::Device] = reinterpret_cast<uintptr_t>(&ring.device_);
-  record.end = end;
-  of->complete();
+  of.complete();
 }
 
 }  // namespace anyzero

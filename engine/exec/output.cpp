@@ -4,6 +4,7 @@
 #include <string>
 
 #include "../system/interpreter_lock.h"
+#include "../system/long_steps.h"
 #include "../system/mutex.h"
 
 namespace anyzero {
@@ -36,6 +37,7 @@ void keep_output(std::string_view text) {
 }
 
 void flush_output() {
+  ++long_steps;
   GilPause pause;  // the reader at the other end may need the interpreter
   std::lock_guard lock(writing);
   std::string text;

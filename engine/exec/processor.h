@@ -5,6 +5,8 @@
 
 namespace anyzero {
 
+class Recorder;
+
 class Walk {
  public:
   // A helper stops once `until` packets are done, or after the first command that ends behind `deadline`.
@@ -36,6 +38,8 @@ class Walk {
   void infer(const InferPacket& packet);
   // Adds the command, begun at `start` and done now, to the recording: command_record.cpp.
   [[gnu::noinline]] void record(const Packet& packet, uint64_t start);
+  [[gnu::noinline, gnu::cold]] void record_first(const Packet& packet, uint64_t start, uint64_t end);
+  void record_by(Recorder& of, const Packet& packet, uint64_t start, uint64_t end) const;
   // True if an engine thread has a more urgent ring, or a helper's time is over.
   bool should_yield();
 

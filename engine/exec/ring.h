@@ -20,6 +20,7 @@ namespace anyzero {
 
 class Context;
 class Engine;
+struct RecordingFile;
 
 enum class Progress {
   Idle,         // everything submitted is done
@@ -190,7 +191,9 @@ class Ring {
   const Packet* running_ = nullptr;
   Busy busy_;
   WaitFor blocked_on_{};
-  uint64_t blocked_since_ = 0;  // for recordings
+  // For recordings.
+  uint64_t blocked_since_ = 0;
+  const RecordingFile* described_in_ = nullptr;  // the last one that knows this ring's engine and device
 
   std::atomic<bool> lost_{false};
   mutable Mutex report_mutex_;

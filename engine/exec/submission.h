@@ -15,10 +15,12 @@ inline constinit std::atomic<SubmissionObserver> submission_observer{nullptr};
 
 // Without a packet, for a command that observers cannot inspect.
 inline void note_submission(Ring& ring, const Packet* packet, uint64_t before, Fence* fence = nullptr) {
-  if (!(watched.load(std::memory_order_relaxed) & (kRecorded | kNoted))) [[likely]]
+  const uint32_t by = watched.load(std::memory_order_relaxed);
+  if (!(by & (kRecorded | kNoted))) [[likely]]
     return;
-  if (is_recording())
-    if (Recorder* of = recorder()) of->exchange({ring.number(), before + 1});
+  if (by & kRecorded)
+    if (Recorder* of = recorder()) of->exchange_submitted(command_number(ring.number(), before + 1));
+  if (!(by & kNoted)) return;
   SubmissionObserver observe = submission_observer.load(std::memory_order_acquire);
   if (observe && packet) observe(ring, *packet, before, fence);
 }

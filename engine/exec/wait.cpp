@@ -2,6 +2,7 @@
 
 #include "../system/clock.h"
 #include "../system/interpreter_lock.h"
+#include "../system/long_steps.h"
 #include "../system/settings.h"
 #include "../system/thread.h"
 #include "output.h"
@@ -35,6 +36,7 @@ Signal::State sleep(Signal& signal, uint64_t target, uint64_t left, AwaitedObjec
 Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, AwaitedObject what, Ring* ring, uint64_t position) {
   Signal::State state = signal.state(target);
   if (state != Signal::State::Pending || timeout == 0) return state;
+  ++long_steps;
 
   const uint64_t begin = timeout == kForever ? 0 : now_ns();
   const uint64_t deadline = timeout > kForever - begin ? kForever : begin + timeout;

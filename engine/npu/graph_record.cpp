@@ -7,7 +7,7 @@ namespace {
 TraceRecord* begin(Recorder& of, TraceKind kind, std::string_view what, uint64_t start, uint64_t end) {
   TraceRecord* record = &of.next();
   *record = {};
-  record->kind = static_cast<uint32_t>(kind);
+  record->kind = static_cast<uint8_t>(kind);
   record->what = static_cast<uint32_t>(place_of_text(what));
   record->start = start;
   record->end = end;

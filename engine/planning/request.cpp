@@ -28,7 +28,7 @@ void record_request(const char* function, std::string_view kernel, const Facts& 
   if (!of) return;
   TraceRecord* record = &of->next();
   *record = {};
-  record->kind = static_cast<uint32_t>(TraceKind::Planning);
+  record->kind = static_cast<uint8_t>(TraceKind::Planning);
   record->what = static_cast<uint32_t>(place_of_text(function));
   record->start = facts.start;
   record->end = ticks();

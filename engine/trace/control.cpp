@@ -15,7 +15,7 @@ namespace {
 // Loaders take the functions as soon as they have loaded the library.
 [[gnu::constructor]] void begin_recording() {
   record_as_told();
-  if (is_recording()) replace_in_tables(&TracedFunction::examined);
+  if (is_recording()) replace_in_tables(&TracedFunction::recorded);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // A thread's part of a recording: a ring of records that this thread alone writes.
 //
-// Inline throughout: a record costs about twice as much as its two reads of the counter, and function calls would add to that.
+// Inline throughout, and few instructions: a program that launches tiny kernels runs some hundred between two records.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "../layouts/gen/trace.h"
-#include "../system/thread.h"
 
 namespace anyzero {
 
@@ -18,62 +17,59 @@ struct RecordingFile;
 // The recording in progress, or nullptr.
 inline constinit std::atomic<const RecordingFile*> current_recording{nullptr};
 
-// A thread's last submission: the queue, and the command's position in it.
-struct Submission {
-  uint64_t queue = 0;
-  uint64_t position = 0;
-};
+// A command as records name it: the queue's number and the position in the queue.
+inline uint64_t command_number(uint64_t queue, uint64_t position) { return queue << kTracePositionBits | position; }
 
-// Explicit stores: the compiler turns an assignment into `rep stos`, which takes 20 ns to start.
-inline void clear(TraceRecord& record) {
-  typedef uint64_t Pair __attribute__((vector_size(16), may_alias));
-  Pair* pairs = reinterpret_cast<Pair*>(&record);
-  [&]<size_t... I>(std::index_sequence<I...>) {
-    ((pairs[I] = Pair{}), ...);
-  }(std::make_index_sequence<sizeof record / sizeof(Pair)>{});
-}
+// Words of a TraceKind::More.
+inline constexpr size_t kMoreValues = 3 + sizeof TraceRecord::values / sizeof *TraceRecord::values;
 
 class Recorder {
  public:
   // The next record; it still has the contents of an older one. It counts after complete().
-  TraceRecord& next() { return ring_[written_ & mask_]; }
+  TraceRecord& next() { return *next_; }
   void complete() {
-    std::atomic_ref(thread_->records).store(++written_, std::memory_order_release);
-    // The ring is larger than the caches: prefetch the cache lines of later records.
-    const char* ahead = reinterpret_cast<const char*>(&ring_[(written_ + kAhead) & mask_]);
-    __builtin_prefetch(ahead, 1);
-    __builtin_prefetch(ahead + 64, 1);
-    if (written_ % kPart == 0) [[unlikely]]
+    TraceRecord* next = ++next_;
+    // This thread alone writes the count.
+    std::atomic_ref(thread_->records).store(thread_->records + 1, std::memory_order_release);
+    // The ring is larger than the caches.
+    __builtin_prefetch(next + kAhead, 1);
+    if (next == stop_) [[unlikely]]
       next_part();
   }
 
-  // A forked child has its parent's recorders, and must not write into its parent's recording.
-  bool is_of_this_process() const { return generation_ == fork_generation.load(std::memory_order_relaxed); }
   bool writes_to(const RecordingFile* file) const { return file_ == file; }
 
-  // Sets the submission of the thread's current call, and returns the previous one.
-  Submission exchange(Submission submission) {
-    // Word by word: the processor waits for stores of two words before a load of both.
-    return {std::exchange(submission_.queue, submission.queue), std::exchange(submission_.position, submission.position)};
-  }
+  // Sets the first command that the thread's current call has submitted, and returns the previous one.
+  uint64_t exchange_submitted(uint64_t command) { return std::exchange(submitted_, command); }
 
   // Records that the thread's next calls come from this line, encoded as in recording.h, unless the last such record says the same.
   void record_line(uint64_t line) {
     constexpr uint64_t kAgain = 1024;  // newer records may have replaced the last one
-    if (line != line_ || (line && written_ - line_said_ >= kAgain)) [[unlikely]]
+    if (line != line_ || (line && thread_->records - line_said_ >= kAgain)) [[unlikely]]
       add_line(line);
   }
+  // Records kMoreValues words of the thread's next call that its own record has no room for.
+  void add_more(const uint64_t* words) {
+    TraceRecord& record = next();
+    record.start = words[0];
+    record.end = words[1];
+    record.kind = static_cast<uint8_t>(TraceKind::More);
+    record.command = words[2];
+    for (size_t i = 3; i < kMoreValues; ++i) record.values[i - 3] = words[i];
+    complete();
+  }
+  // Whether the recording has the engine and device of a queue. `known_in`: the last recording that got them.
+  bool knows(const RecordingFile* known_in) const { return known_in == file_; }
+  void describe_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const;
+
   // The offset of `name` among the recording's texts; a new text is added. Cached by `object`, which has the name.
   uint64_t place_of_name(const void* object, std::string_view name);
-  // The same for a literal.
-  uint64_t place_of_literal(const char* text) {
-    const Known& known = known_[slot_of(text)];
-    return known.object == text ? known.at : remember(text, text);
-  }
   // The same for an object that has a number which no other ever gets; from 1.
-  uint64_t place_of_name(uint64_t number, std::string_view name) {
+  uint64_t place_of_name(uint64_t number, std::string_view name);
+  // The same, or 0 if that is not cached.
+  uint64_t known_place(uint64_t number) const {
     const Numbered& known = numbered_[number % kKnown];
-    return known.number == number ? known.at : remember(number, name);
+    return known.number == number ? known.at : 0;
   }
 
  private:
@@ -86,8 +82,8 @@ class Recorder {
   struct Numbered {
     uint64_t number, at;
   };
-  static constexpr uint64_t kPart = 1 << 11;  // records between two calibrations
-  static constexpr uint64_t kAhead = 2;       // records, for the prefetch
+  static constexpr uint64_t kPart = 1 << 12;  // records between two calibrations
+  static constexpr uint64_t kAhead = 4;       // records, for the prefetch
   static constexpr size_t kKnown = 64;
 
   static size_t slot_of(const void* object) {
@@ -95,19 +91,17 @@ class Recorder {
     return (address / 64 ^ address / 8) % kKnown;
   }
   void add_line(uint64_t line);
-  uint64_t remember(const void* object, std::string_view text);
-  uint64_t remember(uint64_t number, std::string_view text);
-  void next_part() const;
+  void next_part();
 
   const RecordingFile* file_;
   TraceThread* thread_;
-  TraceRecord* ring_;
-  uint64_t mask_;
-  uint64_t written_;
-  uint32_t generation_;  // of the process that the recording belongs to
-  Submission submission_;
+  TraceRecord* next_;
+  TraceRecord* stop_;  // the end of the ring's part that is being written
+  uint64_t submitted_;
   uint64_t line_;       // of the last line record
-  uint64_t line_said_;  // index of that record
+  uint64_t line_said_;  // records before it
+  TraceRecord* ring_;
+  uint64_t capacity_;
   Known known_[kKnown];
   Numbered numbered_[kKnown];
 };
@@ -117,10 +111,13 @@ extern constinit thread_local Recorder* own_recorder __attribute__((tls_model("i
 
 Recorder* join_recording();
 
+// True if that is the calling thread's recorder of the recording in progress.
+inline bool is_ready(const Recorder* mine) { return mine && mine->writes_to(current_recording.load(std::memory_order_acquire)); }
+
 // The calling thread's recorder; nullptr if no recording is in progress, or it has no room for another thread.
 inline Recorder* recorder() {
   Recorder* mine = own_recorder;
-  if (mine && mine->writes_to(current_recording.load(std::memory_order_acquire)) && mine->is_of_this_process()) [[likely]]
+  if (is_ready(mine)) [[likely]]
     return mine;
   return join_recording();
 }

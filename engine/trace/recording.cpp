@@ -32,10 +32,12 @@ namespace anyzero {
 namespace {
 
 constexpr uint64_t kThreads = 256;
-constexpr uint64_t kRecords = 1 << 17;  // 16 MiB for each thread that records
+constexpr uint32_t kQueues = 1 << 16;
+constexpr uint64_t kRecords = 1 << 17;  // 8 MiB for each thread that records
 constexpr uint64_t kTextBytes = 1 << kFunctionBits;
 constexpr uint64_t kThreadsAt = kTraceHeadRoom;
-constexpr uint64_t kTextsAt = kThreadsAt + kThreads * sizeof(TraceThread);
+constexpr uint64_t kQueuesAt = kThreadsAt + kThreads * sizeof(TraceThread);
+constexpr uint64_t kTextsAt = kQueuesAt + kQueues * sizeof(TraceQueue);
 constexpr uint64_t kRecordsAt = kTextsAt + kTextBytes;
 
 // A point in time, by the counter and by the clock.
@@ -69,6 +71,7 @@ struct RecordingFile {
   uint64_t bytes_in_all() const { return kRecordsAt + kThreads * records * sizeof(TraceRecord); }
   TraceHead& head() const { return *reinterpret_cast<TraceHead*>(bytes); }
   TraceThread& thread(uint64_t index) const { return reinterpret_cast<TraceThread*>(bytes + kThreadsAt)[index]; }
+  TraceQueue& queue(uint64_t number) const { return reinterpret_cast<TraceQueue*>(bytes + kQueuesAt)[number % kQueues]; }
   TraceRecord* ring(uint64_t index) const { return reinterpret_cast<TraceRecord*>(bytes + kRecordsAt) + index * records; }
   // Stores the current counter and clock, from which a reader computes the rate.
   void calibrate() const {
@@ -121,9 +124,9 @@ Recorder* RecordingFile::add_thread() const {
   Recorder& added = recorders[index];
   added.file_ = this;
   added.thread_ = &thread(index);
-  added.ring_ = ring(index);
-  added.mask_ = records - 1;
-  added.generation_ = generation;
+  added.ring_ = added.next_ = ring(index);
+  added.capacity_ = records;
+  added.stop_ = added.ring_ + std::min(records, Recorder::kPart);
   added.thread_->id = static_cast<uint64_t>(syscall(SYS_gettid));
   prctl(PR_GET_NAME, added.thread_->name);
   provide_pages(added.ring_, std::min(records, 2 * Recorder::kPart) * sizeof *added.ring_);
@@ -144,38 +147,45 @@ Recorder* join_recording() {
 }
 
 // Calibrates, and has memory provided for the part behind the one that begins.
-void Recorder::next_part() const {
+void Recorder::next_part() {
   file_->calibrate();
-  if (written_ + kPart <= mask_) provide_pages(&ring_[written_ + kPart], kPart * sizeof *ring_);
+  TraceRecord* end = ring_ + capacity_;
+  if (next_ == end) next_ = ring_;
+  stop_ = std::min(next_ + kPart, end);
+  if (thread_->records + kPart < capacity_) provide_pages(stop_, kPart * sizeof *ring_);
+}
+
+void Recorder::describe_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const {
+  known_in = file_;
+  TraceQueue& queue = file_->queue(number);
+  queue = {0, engine, reinterpret_cast<uintptr_t>(device), 0};
+  std::atomic_ref(queue.number).store(number, std::memory_order_release);
 }
 
 void Recorder::add_line(uint64_t line) {
   line_ = line;
-  line_said_ = written_;
+  line_said_ = thread_->records;
   TraceRecord& record = next();
-  clear(record);
+  record = {};
   record.start = record.end = ticks();
-  record.kind = static_cast<uint32_t>(TraceKind::Line);
+  record.kind = static_cast<uint8_t>(TraceKind::Line);
   record.what = static_cast<uint32_t>(line >> (kFunctionBits + kLineBits));
   record.values[static_cast<uint32_t>(TraceLineValue::Line)] = line & ((1u << kLineBits) - 1);
   record.values[static_cast<uint32_t>(TraceLineValue::Function)] = line >> kLineBits & ((1u << kFunctionBits) - 1);
   complete();
 }
 
-uint64_t Recorder::remember(const void* object, std::string_view text) {
-  known_[slot_of(object)] = {object, place_of_text(text)};
-  return known_[slot_of(object)].at;
-}
-
-uint64_t Recorder::remember(uint64_t number, std::string_view text) {
-  numbered_[number % kKnown] = {number, place_of_text(text)};
-  return numbered_[number % kKnown].at;
-}
-
 uint64_t Recorder::place_of_name(const void* object, std::string_view name) {
-  const Known& known = known_[slot_of(object)];
+  Known& known = known_[slot_of(object)];
   // Another object may have the same address by now.
-  return known.object == object && name == file_->text(known.at) ? known.at : remember(object, name);
+  if (known.object != object || name != file_->text(known.at)) known = {object, place_of_text(name)};
+  return known.at;
+}
+
+uint64_t Recorder::place_of_name(uint64_t number, std::string_view name) {
+  Numbered& known = numbered_[number % kKnown];
+  if (known.number != number) known = {number, place_of_text(name)};
+  return known.at;
 }
 
 uint64_t place_of_text(std::string_view text) {
@@ -196,6 +206,9 @@ bool start_recording(const char* path, uint64_t records) {
     errno = EBUSY;
     return false;
   }
+  // A recorder belongs to its process. Forks of this thread are enough: a child has no other.
+  static const bool forgotten = (at_fork_child([] { own_recorder = nullptr; }), true);
+  static_cast<void>(forgotten);
   const uint64_t bytes = kRecordsAt + kThreads * records * sizeof(TraceRecord);
   unsigned char* mapped = map_new_file(path, bytes);
   if (!mapped) return false;
@@ -206,13 +219,14 @@ bool start_recording(const char* path, uint64_t records) {
   head.process = static_cast<uint64_t>(getpid());
   head.record_capacity = records;
   head.thread_capacity = kThreads;
+  head.queue_capacity = kQueues;
   head.text_bytes = kTextBytes;
   {
     auto open = texts().open();
     open->places.clear();
     uint64_t at;
     for (const TracedFunction& function : traced_functions) add_text(*file, *open, function.signature, &at);
-    head.functions = traced_functions.size();
+    head.functions = static_cast<uint32_t>(traced_functions.size());
   }
   const Moment now = moment();
   head.first_tick = now.tick;

@@ -12,6 +12,7 @@ from anyzero.layouts.trace import (
     TRACE_HEAD_BYTES,
     TRACE_HEAD_ROOM,
     TRACE_MAGIC,
+    TRACE_QUEUE_BYTES,
     TRACE_RECORD_BYTES,
     TRACE_THREAD_BYTES,
     TraceHead,
@@ -20,15 +21,15 @@ from anyzero.layouts.trace import (
 from anyzero.mapped_files import DamagedFileError
 from anyzero.tracing.recording import Recording, read
 
-RECORDS, THREADS, TEXTS = 4, 2, 64
+RECORDS, THREADS, QUEUES, TEXTS = 8, 2, 4, 64
 
 
 def whole(records: bytes = b"") -> bytearray:
-    head = TraceHead(TRACE_MAGIC, 7, 1, 100, 200, 100, RECORDS, THREADS, 1, TEXTS, 9, 1)
-    data = bytearray(TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES + TEXTS + THREADS * RECORDS * TRACE_RECORD_BYTES)
+    head = TraceHead(TRACE_MAGIC, 7, 1, 100, 200, 100, RECORDS, THREADS, 1, TEXTS, 9, 1, QUEUES)
+    texts = TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES + QUEUES * TRACE_QUEUE_BYTES
+    data = bytearray(texts + TEXTS + THREADS * RECORDS * TRACE_RECORD_BYTES)
     data[:TRACE_HEAD_BYTES] = head.pack()
     data[TRACE_HEAD_ROOM : TRACE_HEAD_ROOM + TRACE_THREAD_BYTES] = TraceThread(7, RECORDS, b"main", b"").pack()
-    texts = TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES
     data[texts : texts + 9] = b"zeInit(f)"
     data[texts + TEXTS : texts + TEXTS + len(records)] = records
     return data
@@ -56,7 +57,7 @@ def test_others_are_refused(tmp_path: Path, data: bytes) -> None:
 
 @given(
     records=st.binary(max_size=RECORDS * TRACE_RECORD_BYTES),
-    changes=st.dictionaries(st.integers(8, 95), st.integers(0, 255), max_size=6),
+    changes=st.dictionaries(st.integers(8, TRACE_HEAD_BYTES - 1), st.integers(0, 255), max_size=6),
 )
 def test_damage_does_no_harm(tmp_path_factory: pytest.TempPathFactory, records: bytes, changes: dict[int, int]) -> None:
     data = whole(records)

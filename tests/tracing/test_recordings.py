@@ -147,7 +147,7 @@ def test_the_newest_records_replace_the_oldest(tmp_path: Path) -> None:
 
 
 def test_memory_of_a_ring_is_there_before_it_is_written(tmp_path: Path) -> None:
-    """More than one record takes: the pages of 4,096 are provided by another thread. Old systems cannot do that."""
+    """More than one record takes: the pages of 8,192 are provided by another thread. Old systems cannot do that."""
     if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (5, 14):
         pytest.skip("MADV_POPULATE_WRITE came with Linux 5.14")
     library = ctypes.CDLL(str(LIBRARY_PATH))
@@ -160,9 +160,9 @@ def test_memory_of_a_ring_is_there_before_it_is_written(tmp_path: Path) -> None:
         before = path.stat().st_blocks
         assert not event.done
         deadline = time.monotonic() + PATIENCE
-        while (path.stat().st_blocks - before) * 512 < 4096 * 128 and time.monotonic() < deadline:
+        while (path.stat().st_blocks - before) * 512 < 8192 * 64 and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert (path.stat().st_blocks - before) * 512 >= 4096 * 128
+        assert (path.stat().st_blocks - before) * 512 >= 8192 * 64
     finally:
         library.zexTraceStop()
 

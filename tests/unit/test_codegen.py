@@ -63,9 +63,16 @@ inline bool is_watched() { return false; }
 inline bool is_recording() { return false; }
 template <class T> uint64_t as_word(const T&) { return 0; }
 template <class T> uint64_t received(ze_result_t, T* const*) { return 0; }
+struct Recorder {};
+inline Recorder* recorder_alone() { return nullptr; }
 struct CallRecord {
   explicit CallRecord(uint32_t, const void*) {}
   template <class... Words> void returned(Words...) {}
+};
+struct QuickCallRecord {
+  QuickCallRecord(uint32_t, Recorder&) {}
+  template <class... Words> void returned(Words...) {}
+  template <class... Words> void returned_from_wait(Words...) {}
 };
 }
 """

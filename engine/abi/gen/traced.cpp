@@ -4,6 +4,7 @@
 #include "../../trace/calls.h"
 #include "../../validation/call.h"
 #include "../../validation/hooks.h"
+#include "recorded.h"
 #include "watched.h"
 #include "ze_api.h"
 
@@ -15,7 +16,7 @@ namespace anyzero {
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -27,7 +28,19 @@ namespace anyzero {
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
+  CallRecord record(13, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListAppendLaunchKernelWithArguments", __builtin_return_address(0));
+  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_context(hCommandList, hKernel);
+  if (checked) check_arguments(hCommandList, hKernel, pArguments, hSignalEvent);
+  const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) check_appended(hCommandList);
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -38,7 +51,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -49,7 +62,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -59,7 +72,7 @@ namespace anyzero {
   if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
+  record.returned(result, as_word(hCommandList), as_word(hEvent));
   return result;
 }
 
@@ -69,7 +82,14 @@ namespace anyzero {
   if (checked) check_append(hCommandList, nullptr, numEvents, phEvents);
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents));
+  record.returned(result, as_word(hCommandList), as_word(numEvents), as_word(phEvents));
+  return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListClose(ze_command_list_handle_t hCommandList) {
+  CallRecord record(33, __builtin_return_address(0));
+  const ze_result_t result = zeCommandListClose(hCommandList);
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -79,7 +99,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListHostSynchronize(hCommandList, timeout)) return refused;
   const ze_result_t result = zeCommandListHostSynchronize(hCommandList, timeout);
   if (checked) after_zeCommandListHostSynchronize(result, hCommandList, timeout);
-  record.returned(as_word(result), as_word(hCommandList), as_word(timeout));
+  record.returned(result, as_word(hCommandList), as_word(timeout));
   return result;
 }
 
@@ -88,7 +108,7 @@ namespace anyzero {
   CheckedCall checked("zeCommandListReset", __builtin_return_address(0));
   if (checked) before_zeCommandListReset(hCommandList);
   const ze_result_t result = zeCommandListReset(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -98,7 +118,7 @@ namespace anyzero {
   if (checked) before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   const ze_result_t result = zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   if (checked) after_zeCommandQueueExecuteCommandLists(result, hCommandQueue, numCommandLists, phCommandLists, hFence);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
+  record.returned(result, as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
   return result;
 }
 
@@ -108,7 +128,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandQueueSynchronize(hCommandQueue, timeout)) return refused;
   const ze_result_t result = zeCommandQueueSynchronize(hCommandQueue, timeout);
   if (checked) after_zeCommandQueueSynchronize(result, hCommandQueue, timeout);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(timeout));
+  record.returned(result, as_word(hCommandQueue), as_word(timeout));
   return result;
 }
 
@@ -117,7 +137,7 @@ namespace anyzero {
   CheckedCall checked("zeEventDestroy", __builtin_return_address(0));
   if (checked) before_zeEventDestroy(hEvent);
   const ze_result_t result = zeEventDestroy(hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -126,7 +146,7 @@ namespace anyzero {
   CheckedCall checked("zeEventHostReset", __builtin_return_address(0));
   if (checked) before_zeEventHostReset(hEvent);
   const ze_result_t result = zeEventHostReset(hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -136,7 +156,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeEventHostSynchronize(hEvent, timeout)) return refused;
   const ze_result_t result = zeEventHostSynchronize(hEvent, timeout);
   if (checked) after_zeEventHostSynchronize(result, hEvent, timeout);
-  record.returned(as_word(result), as_word(hEvent), as_word(timeout));
+  record.returned(result, as_word(hEvent), as_word(timeout));
   return result;
 }
 
@@ -146,7 +166,7 @@ namespace anyzero {
   if (checked) before_zeEventQueryStatus(hEvent);
   const ze_result_t result = zeEventQueryStatus(hEvent);
   if (checked) after_zeEventQueryStatus(result, hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -156,7 +176,16 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeFenceHostSynchronize(hFence, timeout)) return refused;
   const ze_result_t result = zeFenceHostSynchronize(hFence, timeout);
   if (checked) after_zeFenceHostSynchronize(result, hFence, timeout);
-  record.returned(as_word(result), as_word(hFence), as_word(timeout));
+  record.returned(result, as_word(hFence), as_word(timeout));
+  return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeFenceQueryStatus(ze_fence_handle_t hFence) {
+  CallRecord record(156, __builtin_return_address(0));
+  CheckedCall checked("zeFenceQueryStatus", __builtin_return_address(0));
+  const ze_result_t result = zeFenceQueryStatus(hFence);
+  if (checked) after_zeFenceQueryStatus(result, hFence);
+  record.returned(result, as_word(hFence));
   return result;
 }
 
@@ -165,7 +194,21 @@ namespace anyzero {
   CheckedCall checked("zeFenceReset", __builtin_return_address(0));
   if (checked) before_zeFenceReset(hFence);
   const ze_result_t result = zeFenceReset(hFence);
-  record.returned(as_word(result), as_word(hFence));
+  record.returned(result, as_word(hFence));
+  return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
+  CallRecord record(184, __builtin_return_address(0));
+  const ze_result_t result = zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
+  record.returned(result, as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
+  return result;
+}
+
+[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
+  CallRecord record(187, __builtin_return_address(0));
+  const ze_result_t result = zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+  record.returned(result, as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
 }
 
@@ -173,7 +216,7 @@ namespace {
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (is_recording()) return examined_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (is_recording()) return recorded_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   return watched_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
@@ -183,7 +226,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
   if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hEvent));
+  record.returned(result, as_word(hCommandList), as_word(hEvent));
   return result;
 }
 
@@ -198,7 +241,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_hand
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hGraph), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -213,7 +256,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pfnHostFunction), as_word(pUserData), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(pfnHostFunction), as_word(pUserData), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -231,7 +274,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -248,7 +291,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -265,7 +308,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -283,7 +326,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -300,7 +343,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -317,7 +360,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -334,7 +377,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -345,7 +388,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchCooperativeKernel(ze_comm
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (is_recording()) return examined_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (is_recording()) return recorded_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   return watched_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
@@ -358,7 +401,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_ha
   if (checked) before_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -367,21 +410,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelIndirect(ze_command
   return watched_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
-  CallRecord record(13, __builtin_return_address(0));
-  CheckedCall checked("zeCommandListAppendLaunchKernelWithArguments", __builtin_return_address(0));
-  if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (checked) check_context(hCommandList, hKernel);
-  if (checked) check_arguments(hCommandList, hKernel, pArguments, hSignalEvent);
-  const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
-  return result;
-}
-
 ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts, ze_group_size_t groupSizes, void** pArguments, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
-  return watched_zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (is_recording()) return recorded_zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
+  return examined_zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pGroupCounts, const void* pNext, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
@@ -392,7 +424,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_co
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -407,7 +439,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_c
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(phKernels), as_word(pCountBuffer), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numKernels), as_word(phKernels), as_word(pCountBuffer), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -421,7 +453,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(z
   CheckedCall checked("zeCommandListAppendMemAdvise", __builtin_return_address(0));
   const ze_result_t result = zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hDevice), as_word(ptr), as_word(size), as_word(advice));
+  record.returned(result, as_word(hCommandList), as_word(hDevice), as_word(ptr), as_word(size), as_word(advice));
   return result;
 }
 
@@ -432,7 +464,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemAdvise(ze_command_list_handl
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (is_recording()) return examined_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (is_recording()) return recorded_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   return watched_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
@@ -443,7 +475,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_hand
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hContextSrc), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hContextSrc), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -459,7 +491,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_comman
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(dstRegion), as_word(dstPitch), as_word(dstSlicePitch), as_word(srcptr), as_word(srcRegion), as_word(srcPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(dstRegion), as_word(dstPitch), as_word(dstSlicePitch), as_word(srcptr), as_word(srcRegion), as_word(srcPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -474,7 +506,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_lis
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -485,7 +517,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyWithParameters(ze_com
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
-  if (is_recording()) return examined_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (is_recording()) return recorded_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   return watched_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
@@ -495,7 +527,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_hand
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -510,7 +542,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_com
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hCommandList), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -525,7 +557,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numRanges), as_word(pRangeSizes), as_word(pRanges), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numRanges), as_word(pRangeSizes), as_word(pRanges), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -541,7 +573,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -552,7 +584,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendQueryKernelTimestamps(ze_comman
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeCommandListAppendSignalEvent(hCommandList, hEvent);
-  if (is_recording()) return examined_zeCommandListAppendSignalEvent(hCommandList, hEvent);
+  if (is_recording()) return recorded_zeCommandListAppendSignalEvent(hCommandList, hEvent);
   return watched_zeCommandListAppendSignalEvent(hCommandList, hEvent);
 }
 
@@ -562,7 +594,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_han
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(signalParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(signalParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -577,7 +609,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_c
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(waitParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(waitParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -588,7 +620,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitExternalSemaphoreExt(ze_com
 
 ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents) {
   if (!is_watched()) [[likely]] return zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
-  if (is_recording()) return examined_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
+  if (is_recording()) return recorded_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   return watched_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
 }
 
@@ -599,7 +631,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_ha
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -611,7 +643,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) {
   CallRecord record(31, __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hGraph), as_word(pNext));
+  record.returned(result, as_word(hCommandList), as_word(hGraph), as_word(pNext));
   return result;
 }
 
@@ -623,7 +655,7 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_l
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) {
   CallRecord record(32, __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pNext));
+  record.returned(result, as_word(hCommandList), as_word(pNext));
   return result;
 }
 
@@ -632,16 +664,10 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginGraphCaptureExt(ze_command_list_
   return watched_zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListClose(ze_command_list_handle_t hCommandList) {
-  CallRecord record(33, __builtin_return_address(0));
-  const ze_result_t result = zeCommandListClose(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
-  return result;
-}
-
 ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListClose(hCommandList);
-  return watched_zeCommandListClose(hCommandList);
+  if (is_recording()) return recorded_zeCommandListClose(hCommandList);
+  return examined_zeCommandListClose(hCommandList);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t* desc, ze_command_list_handle_t* phCommandList) {
@@ -650,7 +676,7 @@ ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hComma
   if (checked) check_structure(desc, 0xf, "ze_command_list_desc_t");
   const ze_result_t result = zeCommandListCreate(hContext, hDevice, desc, phCommandList);
   if (checked) after_zeCommandListCreate(result, hContext, hDevice, desc, phCommandList);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandList));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandList));
   return result;
 }
 
@@ -662,7 +688,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) {
   CallRecord record(35, __builtin_return_address(0));
   const ze_result_t result = zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
-  record.returned(as_word(result), as_word(hCommandList), received(result, phClonedCommandList));
+  record.returned(result, as_word(hCommandList), received(result, phClonedCommandList));
   return result;
 }
 
@@ -677,7 +703,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle
   if (checked) check_structure(altdesc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
   if (checked) after_zeCommandListCreateImmediate(result, hContext, hDevice, altdesc, phCommandList);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(altdesc), received(result, phCommandList));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(altdesc), received(result, phCommandList));
   return result;
 }
 
@@ -692,7 +718,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t h
   if (checked) before_zeCommandListDestroy(hCommandList);
   const ze_result_t result = zeCommandListDestroy(hCommandList);
   if (checked) after_zeCommandListDestroy(result, hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -704,7 +730,7 @@ ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCom
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) {
   CallRecord record(38, __builtin_return_address(0));
   const ze_result_t result = zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pNext), received(result, phGraph));
+  record.returned(result, as_word(hCommandList), as_word(pNext), received(result, phGraph));
   return result;
 }
 
@@ -716,7 +742,7 @@ ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) {
   CallRecord record(39, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetContextHandle(hCommandList, phContext);
-  record.returned(as_word(result), as_word(hCommandList), received(result, phContext));
+  record.returned(result, as_word(hCommandList), received(result, phContext));
   return result;
 }
 
@@ -728,7 +754,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) {
   CallRecord record(40, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetDeviceHandle(hCommandList, phDevice);
-  record.returned(as_word(result), as_word(hCommandList), received(result, phDevice));
+  record.returned(result, as_word(hCommandList), received(result, phDevice));
   return result;
 }
 
@@ -740,7 +766,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) {
   CallRecord record(41, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetFlags(hCommandList, pFlags);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
+  record.returned(result, as_word(hCommandList), as_word(pFlags));
   return result;
 }
 
@@ -752,7 +778,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) {
   CallRecord record(42, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetGraphExt(hCommandList, phGraph);
-  record.returned(as_word(result), as_word(hCommandList), received(result, phGraph));
+  record.returned(result, as_word(hCommandList), received(result, phGraph));
   return result;
 }
 
@@ -766,7 +792,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t 
   CheckedCall checked("zeCommandListGetNextCommandIdExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
-  record.returned(as_word(result), as_word(hCommandList), as_word(desc), as_word(pCommandId));
+  record.returned(result, as_word(hCommandList), as_word(desc), as_word(pCommandId));
   return result;
 }
 
@@ -780,7 +806,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_h
   CheckedCall checked("zeCommandListGetNextCommandIdWithKernelsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
-  record.returned(as_word(result), as_word(hCommandList), as_word(desc), as_word(numKernels), as_word(phKernels), as_word(pCommandId));
+  record.returned(result, as_word(hCommandList), as_word(desc), as_word(numKernels), as_word(phKernels), as_word(pCommandId));
   return result;
 }
 
@@ -792,7 +818,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_com
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) {
   CallRecord record(45, __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetOrdinal(hCommandList, pOrdinal);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pOrdinal));
+  record.returned(result, as_word(hCommandList), as_word(pOrdinal));
   return result;
 }
 
@@ -803,7 +829,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetOrdinal(ze_command_list_handle_t h
 
 ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeCommandListHostSynchronize(hCommandList, timeout);
-  if (is_recording()) return examined_zeCommandListHostSynchronize(hCommandList, timeout);
+  if (is_recording()) return recorded_zeCommandListHostSynchronize(hCommandList, timeout);
   return watched_zeCommandListHostSynchronize(hCommandList, timeout);
 }
 
@@ -812,7 +838,7 @@ ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handl
   CheckedCall checked("zeCommandListImmediateAppendCommandListsExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandListImmediate);
-  record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -826,7 +852,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_com
   CheckedCall checked("zeCommandListImmediateAppendCommandListsWithParameters", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandListImmediate);
-  record.returned(as_word(result), as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -838,7 +864,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParame
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) {
   CallRecord record(49, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetFlags(hCommandList, pFlags);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pFlags));
+  record.returned(result, as_word(hCommandList), as_word(pFlags));
   return result;
 }
 
@@ -850,7 +876,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
   CallRecord record(50, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
-  record.returned(as_word(result), as_word(hCommandListImmediate), as_word(pIndex));
+  record.returned(result, as_word(hCommandListImmediate), as_word(pIndex));
   return result;
 }
 
@@ -862,7 +888,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) {
   CallRecord record(51, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetMode(hCommandList, pMode);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pMode));
+  record.returned(result, as_word(hCommandList), as_word(pMode));
   return result;
 }
 
@@ -874,7 +900,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) {
   CallRecord record(52, __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetPriority(hCommandList, pPriority);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pPriority));
+  record.returned(result, as_word(hCommandList), as_word(pPriority));
   return result;
 }
 
@@ -886,7 +912,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) {
   CallRecord record(53, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsGraphCaptureEnabledExt(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -898,7 +924,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_l
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) {
   CallRecord record(54, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsImmediate(hCommandList, pIsImmediate);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pIsImmediate));
+  record.returned(result, as_word(hCommandList), as_word(pIsImmediate));
   return result;
 }
 
@@ -910,7 +936,7 @@ ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) {
   CallRecord record(55, __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsMutableExp(hCommandList, pIsMutable);
-  record.returned(as_word(result), as_word(hCommandList), as_word(pIsMutable));
+  record.returned(result, as_word(hCommandList), as_word(pIsMutable));
   return result;
 }
 
@@ -921,14 +947,14 @@ ze_result_t ZE_APICALL traced_zeCommandListIsMutableExp(ze_command_list_handle_t
 
 ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hCommandList) {
   if (!is_watched()) [[likely]] return zeCommandListReset(hCommandList);
-  if (is_recording()) return examined_zeCommandListReset(hCommandList);
+  if (is_recording()) return recorded_zeCommandListReset(hCommandList);
   return watched_zeCommandListReset(hCommandList);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) {
   CallRecord record(57, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
-  record.returned(as_word(result), as_word(hCommandList), as_word(numKernels), as_word(pCommandId), as_word(phKernels));
+  record.returned(result, as_word(hCommandList), as_word(numKernels), as_word(pCommandId), as_word(phKernels));
   return result;
 }
 
@@ -940,7 +966,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_com
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) {
   CallRecord record(58, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
-  record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(hSignalEvent));
+  record.returned(result, as_word(hCommandList), as_word(commandId), as_word(hSignalEvent));
   return result;
 }
 
@@ -952,7 +978,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(59, __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
-  record.returned(as_word(result), as_word(hCommandList), as_word(commandId), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(commandId), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -966,7 +992,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_
   CheckedCall checked("zeCommandListUpdateMutableCommandsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20018, "ze_mutable_commands_exp_desc_t");
   const ze_result_t result = zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
-  record.returned(as_word(result), as_word(hCommandList), as_word(desc));
+  record.returned(result, as_word(hCommandList), as_word(desc));
   return result;
 }
 
@@ -981,7 +1007,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_l
   if (checked) check_structure(desc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
   if (checked) after_zeCommandQueueCreate(result, hContext, hDevice, desc, phCommandQueue);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandQueue));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandQueue));
   return result;
 }
 
@@ -996,7 +1022,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext,
   if (checked) before_zeCommandQueueDestroy(hCommandQueue);
   const ze_result_t result = zeCommandQueueDestroy(hCommandQueue);
   if (checked) after_zeCommandQueueDestroy(result, hCommandQueue);
-  record.returned(as_word(result), as_word(hCommandQueue));
+  record.returned(result, as_word(hCommandQueue));
   return result;
 }
 
@@ -1007,14 +1033,14 @@ ze_result_t ZE_APICALL traced_zeCommandQueueDestroy(ze_command_queue_handle_t hC
 
 ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
-  if (is_recording()) return examined_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
+  if (is_recording()) return recorded_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   return watched_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) {
   CallRecord record(64, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetFlags(hCmdQueue, pFlags);
-  record.returned(as_word(result), as_word(hCmdQueue), as_word(pFlags));
+  record.returned(result, as_word(hCmdQueue), as_word(pFlags));
   return result;
 }
 
@@ -1026,7 +1052,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) {
   CallRecord record(65, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetIndex(hCommandQueue, pIndex);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(pIndex));
+  record.returned(result, as_word(hCommandQueue), as_word(pIndex));
   return result;
 }
 
@@ -1038,7 +1064,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) {
   CallRecord record(66, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetMode(hCmdQueue, pMode);
-  record.returned(as_word(result), as_word(hCmdQueue), as_word(pMode));
+  record.returned(result, as_word(hCmdQueue), as_word(pMode));
   return result;
 }
 
@@ -1050,7 +1076,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hC
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) {
   CallRecord record(67, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(pOrdinal));
+  record.returned(result, as_word(hCommandQueue), as_word(pOrdinal));
   return result;
 }
 
@@ -1062,7 +1088,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) {
   CallRecord record(68, __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetPriority(hCmdQueue, pPriority);
-  record.returned(as_word(result), as_word(hCmdQueue), as_word(pPriority));
+  record.returned(result, as_word(hCmdQueue), as_word(pPriority));
   return result;
 }
 
@@ -1073,7 +1099,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetPriority(ze_command_queue_handle_
 
 ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeCommandQueueSynchronize(hCommandQueue, timeout);
-  if (is_recording()) return examined_zeCommandQueueSynchronize(hCommandQueue, timeout);
+  if (is_recording()) return recorded_zeCommandQueueSynchronize(hCommandQueue, timeout);
   return watched_zeCommandQueueSynchronize(hCommandQueue, timeout);
 }
 
@@ -1082,7 +1108,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
   CheckedCall checked("zeContextCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreate(hDriver, desc, phContext);
-  record.returned(as_word(result), as_word(hDriver), as_word(desc), received(result, phContext));
+  record.returned(result, as_word(hDriver), as_word(desc), received(result, phContext));
   return result;
 }
 
@@ -1096,7 +1122,7 @@ ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const 
   CheckedCall checked("zeContextCreateEx", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
-  record.returned(as_word(result), as_word(hDriver), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phContext));
+  record.returned(result, as_word(hDriver), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phContext));
   return result;
 }
 
@@ -1110,7 +1136,7 @@ ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, cons
   CheckedCall checked("zeContextDestroy", __builtin_return_address(0));
   if (checked) before_zeContextDestroy(hContext);
   const ze_result_t result = zeContextDestroy(hContext);
-  record.returned(as_word(result), as_word(hContext));
+  record.returned(result, as_word(hContext));
   return result;
 }
 
@@ -1122,7 +1148,7 @@ ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   CallRecord record(73, __builtin_return_address(0));
   const ze_result_t result = zeContextEvictImage(hContext, hDevice, hImage);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
 }
 
@@ -1134,7 +1160,7 @@ ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   CallRecord record(74, __builtin_return_address(0));
   const ze_result_t result = zeContextEvictMemory(hContext, hDevice, ptr, size);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -1146,7 +1172,7 @@ ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextGetStatus(ze_context_handle_t hContext) {
   CallRecord record(75, __builtin_return_address(0));
   const ze_result_t result = zeContextGetStatus(hContext);
-  record.returned(as_word(result), as_word(hContext));
+  record.returned(result, as_word(hContext));
   return result;
 }
 
@@ -1158,7 +1184,7 @@ ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   CallRecord record(76, __builtin_return_address(0));
   const ze_result_t result = zeContextMakeImageResident(hContext, hDevice, hImage);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hImage));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
 }
 
@@ -1170,7 +1196,7 @@ ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hCo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   CallRecord record(77, __builtin_return_address(0));
   const ze_result_t result = zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -1182,7 +1208,7 @@ ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hC
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
   CallRecord record(78, __builtin_return_address(0));
   const ze_result_t result = zeContextSystemBarrier(hContext, hDevice);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice));
+  record.returned(result, as_word(hContext), as_word(hDevice));
   return result;
 }
 
@@ -1194,7 +1220,7 @@ ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContex
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value) {
   CallRecord record(79, __builtin_return_address(0));
   const ze_result_t result = zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
-  record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(value));
+  record.returned(result, as_word(hDevice), as_word(hPeerDevice), as_word(value));
   return result;
 }
 
@@ -1206,7 +1232,7 @@ ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices) {
   CallRecord record(80, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGet(hDriver, pCount, phDevices);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
 }
 
@@ -1218,7 +1244,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t* incrementValue) {
   CallRecord record(81, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
-  record.returned(as_word(result), as_word(hDevice), as_word(incrementValue));
+  record.returned(result, as_word(hDevice), as_word(incrementValue));
   return result;
 }
 
@@ -1230,7 +1256,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_cache_properties_t* pCacheProperties) {
   CallRecord record(82, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCacheProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pCacheProperties));
   return result;
 }
 
@@ -1242,7 +1268,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties) {
   CallRecord record(83, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pCommandQueueGroupProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pCommandQueueGroupProperties));
   return result;
 }
 
@@ -1256,7 +1282,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_h
   CheckedCall checked("zeDeviceGetComputeProperties", __builtin_return_address(0));
   if (checked) check_structure(pComputeProperties, 0x4, "ze_device_compute_properties_t");
   const ze_result_t result = zeDeviceGetComputeProperties(hDevice, pComputeProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pComputeProperties));
+  record.returned(result, as_word(hDevice), as_word(pComputeProperties));
   return result;
 }
 
@@ -1268,7 +1294,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t* maxValue) {
   CallRecord record(85, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
-  record.returned(as_word(result), as_word(hDevice), as_word(maxValue));
+  record.returned(result, as_word(hDevice), as_word(maxValue));
   return result;
 }
 
@@ -1282,7 +1308,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_han
   CheckedCall checked("zeDeviceGetExternalMemoryProperties", __builtin_return_address(0));
   if (checked) check_structure(pExternalMemoryProperties, 0xc, "ze_device_external_memory_properties_t");
   const ze_result_t result = zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pExternalMemoryProperties));
+  record.returned(result, as_word(hDevice), as_word(pExternalMemoryProperties));
   return result;
 }
 
@@ -1294,7 +1320,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) {
   CallRecord record(87, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetFabricVertexExp(hDevice, phVertex);
-  record.returned(as_word(result), as_word(hDevice), received(result, phVertex));
+  record.returned(result, as_word(hDevice), received(result, phVertex));
   return result;
 }
 
@@ -1306,7 +1332,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t* hostTimestamp, uint64_t* deviceTimestamp) {
   CallRecord record(88, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
-  record.returned(as_word(result), as_word(hDevice), as_word(hostTimestamp), as_word(deviceTimestamp));
+  record.returned(result, as_word(hDevice), as_word(hostTimestamp), as_word(deviceTimestamp));
   return result;
 }
 
@@ -1320,7 +1346,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetImageProperties", __builtin_return_address(0));
   if (checked) check_structure(pImageProperties, 0xa, "ze_device_image_properties_t");
   const ze_result_t result = zeDeviceGetImageProperties(hDevice, pImageProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pImageProperties));
+  record.returned(result, as_word(hDevice), as_word(pImageProperties));
   return result;
 }
 
@@ -1334,7 +1360,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDev
   CheckedCall checked("zeDeviceGetMemoryAccessProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAccessProperties, 0x8, "ze_device_memory_access_properties_t");
   const ze_result_t result = zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pMemAccessProperties));
+  record.returned(result, as_word(hDevice), as_word(pMemAccessProperties));
   return result;
 }
 
@@ -1346,7 +1372,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties) {
   CallRecord record(91, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pMemProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pMemProperties));
   return result;
 }
 
@@ -1360,7 +1386,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetModuleProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x5, "ze_device_module_properties_t");
   const ze_result_t result = zeDeviceGetModuleProperties(hDevice, pModuleProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pModuleProperties));
+  record.returned(result, as_word(hDevice), as_word(pModuleProperties));
   return result;
 }
 
@@ -1374,7 +1400,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetP2PProperties", __builtin_return_address(0));
   if (checked) check_structure(pP2PProperties, 0xb, "ze_device_p2p_properties_t");
   const ze_result_t result = zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(hPeerDevice), as_word(pP2PProperties));
+  record.returned(result, as_word(hDevice), as_word(hPeerDevice), as_word(pP2PProperties));
   return result;
 }
 
@@ -1388,7 +1414,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevic
   CheckedCall checked("zeDeviceGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDeviceProperties, 0x3, "ze_device_properties_t");
   const ze_result_t result = zeDeviceGetProperties(hDevice, pDeviceProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pDeviceProperties));
+  record.returned(result, as_word(hDevice), as_word(pDeviceProperties));
   return result;
 }
 
@@ -1400,7 +1426,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t* phRootDevice) {
   CallRecord record(95, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRootDevice(hDevice, phRootDevice);
-  record.returned(as_word(result), as_word(hDevice), as_word(phRootDevice));
+  record.returned(result, as_word(hDevice), as_word(phRootDevice));
   return result;
 }
 
@@ -1412,7 +1438,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void* pObjDesc, size_t* pSize, char* pRequirements) {
   CallRecord record(96, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
-  record.returned(as_word(result), as_word(hDevice), as_word(pObjDesc), as_word(pSize), as_word(pRequirements));
+  record.returned(result, as_word(hDevice), as_word(pObjDesc), as_word(pSize), as_word(pRequirements));
   return result;
 }
 
@@ -1424,7 +1450,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char** pKey) {
   CallRecord record(97, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
-  record.returned(as_word(result), as_word(hDevice), as_word(pKey));
+  record.returned(result, as_word(hDevice), as_word(pKey));
   return result;
 }
 
@@ -1436,7 +1462,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetStatus(ze_device_handle_t hDevice) {
   CallRecord record(98, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetStatus(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -1448,7 +1474,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices) {
   CallRecord record(99, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phSubdevices));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phSubdevices));
   return result;
 }
 
@@ -1460,7 +1486,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) {
   CallRecord record(100, __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pVectorWidthProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pVectorWidthProperties));
   return result;
 }
 
@@ -1474,7 +1500,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_hand
   CheckedCall checked("zeDeviceImportExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20022, "ze_external_semaphore_ext_desc_t");
   const ze_result_t result = zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
-  record.returned(as_word(result), as_word(hDevice), as_word(desc), received(result, phSemaphore));
+  record.returned(result, as_word(hDevice), as_word(desc), received(result, phSemaphore));
   return result;
 }
 
@@ -1488,7 +1514,7 @@ ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handl
   CheckedCall checked("zeDevicePciGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pPciProperties, 0x10008, "ze_pci_ext_properties_t");
   const ze_result_t result = zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pPciProperties));
+  record.returned(result, as_word(hDevice), as_word(pPciProperties));
   return result;
 }
 
@@ -1500,7 +1526,7 @@ ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
   CallRecord record(103, __builtin_return_address(0));
   const ze_result_t result = zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
-  record.returned(as_word(result), as_word(hSemaphore));
+  record.returned(result, as_word(hSemaphore));
   return result;
 }
 
@@ -1512,7 +1538,7 @@ ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_se
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize) {
   CallRecord record(104, __builtin_return_address(0));
   const ze_result_t result = zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
-  record.returned(as_word(result), as_word(hDevice), as_word(cacheLevel), as_word(cacheReservationSize));
+  record.returned(result, as_word(hDevice), as_word(cacheLevel), as_word(cacheReservationSize));
   return result;
 }
 
@@ -1524,7 +1550,7 @@ ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void* ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion) {
   CallRecord record(105, __builtin_return_address(0));
   const ze_result_t result = zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
-  record.returned(as_word(result), as_word(hDevice), as_word(ptr), as_word(regionSize), as_word(cacheRegion));
+  record.returned(result, as_word(hDevice), as_word(ptr), as_word(regionSize), as_word(cacheRegion));
   return result;
 }
 
@@ -1538,7 +1564,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevi
   CheckedCall checked("zeDeviceSynchronize", __builtin_return_address(0));
   const ze_result_t result = zeDeviceSynchronize(hDevice);
   if (checked) after_zeDeviceSynchronize(result, hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -1552,7 +1578,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
   CheckedCall checked("zeDeviceValidateRuntimeRequirements", __builtin_return_address(0));
   if (checked) check_structure(pOut, 0x20046, "ze_validate_runtime_requirements_output_t");
   const ze_result_t result = zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
-  record.returned(as_word(result), as_word(hDevice), as_word(pRequirements), as_word(pOut));
+  record.returned(result, as_word(hDevice), as_word(pRequirements), as_word(pOut));
   return result;
 }
 
@@ -1564,7 +1590,7 @@ ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* phDrivers) {
   CallRecord record(108, __builtin_return_address(0));
   const ze_result_t result = zeDriverGet(pCount, phDrivers);
-  record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
+  record.returned(result, as_word(pCount), as_word(phDrivers));
   return result;
 }
 
@@ -1576,7 +1602,7 @@ ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t* version) {
   CallRecord record(109, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetApiVersion(hDriver, version);
-  record.returned(as_word(result), as_word(hDriver), as_word(version));
+  record.returned(result, as_word(hDriver), as_word(version));
   return result;
 }
 
@@ -1588,7 +1614,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetApiVersion(ze_driver_handle_t hDriver, 
 [[gnu::noinline]] ze_context_handle_t ZE_APICALL watched_zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
   CallRecord record(110, __builtin_return_address(0));
   const ze_context_handle_t result = zeDriverGetDefaultContext(hDriver);
-  record.returned(as_word(result), as_word(hDriver));
+  record.returned(result, as_word(hDriver));
   return result;
 }
 
@@ -1600,7 +1626,7 @@ ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   CallRecord record(111, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
-  record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
+  record.returned(result, as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
 }
 
@@ -1612,7 +1638,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties) {
   CallRecord record(112, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
 }
 
@@ -1626,7 +1652,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t 
   CheckedCall checked("zeDriverGetIpcProperties", __builtin_return_address(0));
   if (checked) check_structure(pIpcProperties, 0x2, "ze_driver_ipc_properties_t");
   const ze_result_t result = zeDriverGetIpcProperties(hDriver, pIpcProperties);
-  record.returned(as_word(result), as_word(hDriver), as_word(pIpcProperties));
+  record.returned(result, as_word(hDriver), as_word(pIpcProperties));
   return result;
 }
 
@@ -1638,7 +1664,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDrive
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char** ppString) {
   CallRecord record(114, __builtin_return_address(0));
   const ze_result_t result = zeDriverGetLastErrorDescription(hDriver, ppString);
-  record.returned(as_word(result), as_word(hDriver), as_word(ppString));
+  record.returned(result, as_word(hDriver), as_word(ppString));
   return result;
 }
 
@@ -1652,7 +1678,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t
   CheckedCall checked("zeDriverGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDriverProperties, 0x1, "ze_driver_properties_t");
   const ze_result_t result = zeDriverGetProperties(hDriver, pDriverProperties);
-  record.returned(as_word(result), as_word(hDriver), as_word(pDriverProperties));
+  record.returned(result, as_word(hDriver), as_word(pDriverProperties));
   return result;
 }
 
@@ -1664,7 +1690,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB) {
   CallRecord record(116, __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
-  record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
+  record.returned(result, as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
 }
 
@@ -1676,7 +1702,7 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB) {
   CallRecord record(117, __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
-  record.returned(as_word(result), as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
+  record.returned(result, as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
 }
 
@@ -1688,7 +1714,7 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
   CallRecord record(118, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedCloseIpcHandle(hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -1702,7 +1728,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_
   CheckedCall checked("zeEventCounterBasedCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x2003a, "ze_event_counter_based_desc_t");
   const ze_result_t result = zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phEvent));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phEvent));
   return result;
 }
 
@@ -1714,7 +1740,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hCon
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t* completionValue, uint64_t* deviceAddress) {
   CallRecord record(120, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
-  record.returned(as_word(result), as_word(hEvent), as_word(completionValue), as_word(deviceAddress));
+  record.returned(result, as_word(hEvent), as_word(completionValue), as_word(deviceAddress));
   return result;
 }
 
@@ -1726,7 +1752,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t* phIpc) {
   CallRecord record(121, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
-  record.returned(as_word(result), as_word(hEvent), as_word(phIpc));
+  record.returned(result, as_word(hEvent), as_word(phIpc));
   return result;
 }
 
@@ -1738,7 +1764,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t* phEvent) {
   CallRecord record(122, __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
-  record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEvent));
+  record.returned(result, as_word(hContext), as_word(hIpc), received(result, phEvent));
   return result;
 }
 
@@ -1753,7 +1779,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle
   if (checked) check_structure(desc, 0x11, "ze_event_desc_t");
   const ze_result_t result = zeEventCreate(hEventPool, desc, phEvent);
   if (checked) after_zeEventCreate(result, hEventPool, desc, phEvent);
-  record.returned(as_word(result), as_word(hEventPool), as_word(desc), received(result, phEvent));
+  record.returned(result, as_word(hEventPool), as_word(desc), received(result, phEvent));
   return result;
 }
 
@@ -1764,14 +1790,14 @@ ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, c
 
 ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventDestroy(hEvent);
-  if (is_recording()) return examined_zeEventDestroy(hEvent);
+  if (is_recording()) return recorded_zeEventDestroy(hEvent);
   return watched_zeEventDestroy(hEvent);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t* pFlags) {
   CallRecord record(125, __builtin_return_address(0));
   const ze_result_t result = zeEventGetCounterBasedFlags(hEvent, pFlags);
-  record.returned(as_word(result), as_word(hEvent), as_word(pFlags));
+  record.returned(result, as_word(hEvent), as_word(pFlags));
   return result;
 }
 
@@ -1783,7 +1809,7 @@ ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEve
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(126, __builtin_return_address(0));
   const ze_result_t result = zeEventGetEventPool(hEvent, phEventPool);
-  record.returned(as_word(result), as_word(hEvent), received(result, phEventPool));
+  record.returned(result, as_word(hEvent), received(result, phEventPool));
   return result;
 }
 
@@ -1795,7 +1821,7 @@ ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_e
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pSignalScope) {
   CallRecord record(127, __builtin_return_address(0));
   const ze_result_t result = zeEventGetSignalScope(hEvent, pSignalScope);
-  record.returned(as_word(result), as_word(hEvent), as_word(pSignalScope));
+  record.returned(result, as_word(hEvent), as_word(pSignalScope));
   return result;
 }
 
@@ -1807,7 +1833,7 @@ ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pWaitScope) {
   CallRecord record(128, __builtin_return_address(0));
   const ze_result_t result = zeEventGetWaitScope(hEvent, pWaitScope);
-  record.returned(as_word(result), as_word(hEvent), as_word(pWaitScope));
+  record.returned(result, as_word(hEvent), as_word(pWaitScope));
   return result;
 }
 
@@ -1818,7 +1844,7 @@ ze_result_t ZE_APICALL traced_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_e
 
 ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventHostReset(hEvent);
-  if (is_recording()) return examined_zeEventHostReset(hEvent);
+  if (is_recording()) return recorded_zeEventHostReset(hEvent);
   return watched_zeEventHostReset(hEvent);
 }
 
@@ -1827,7 +1853,7 @@ ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
   CheckedCall checked("zeEventHostSignal", __builtin_return_address(0));
   if (checked) before_zeEventHostSignal(hEvent);
   const ze_result_t result = zeEventHostSignal(hEvent);
-  record.returned(as_word(result), as_word(hEvent));
+  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -1838,14 +1864,14 @@ ze_result_t ZE_APICALL traced_zeEventHostSignal(ze_event_handle_t hEvent) {
 
 ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeEventHostSynchronize(hEvent, timeout);
-  if (is_recording()) return examined_zeEventHostSynchronize(hEvent, timeout);
+  if (is_recording()) return recorded_zeEventHostSynchronize(hEvent, timeout);
   return watched_zeEventHostSynchronize(hEvent, timeout);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
   CallRecord record(132, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolCloseIpcHandle(hEventPool);
-  record.returned(as_word(result), as_word(hEventPool));
+  record.returned(result, as_word(hEventPool));
   return result;
 }
 
@@ -1860,7 +1886,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t h
   if (checked) check_structure(desc, 0x10, "ze_event_pool_desc_t");
   const ze_result_t result = zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
   if (checked) after_zeEventPoolCreate(result, hContext, desc, numDevices, phDevices, phEventPool);
-  record.returned(as_word(result), as_word(hContext), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phEventPool));
+  record.returned(result, as_word(hContext), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phEventPool));
   return result;
 }
 
@@ -1874,7 +1900,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, co
   CheckedCall checked("zeEventPoolDestroy", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolDestroy(hEventPool);
   if (checked) after_zeEventPoolDestroy(result, hEventPool);
-  record.returned(as_word(result), as_word(hEventPool));
+  record.returned(result, as_word(hEventPool));
   return result;
 }
 
@@ -1886,7 +1912,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t* phContext) {
   CallRecord record(135, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetContextHandle(hEventPool, phContext);
-  record.returned(as_word(result), as_word(hEventPool), received(result, phContext));
+  record.returned(result, as_word(hEventPool), received(result, phContext));
   return result;
 }
 
@@ -1898,7 +1924,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t* pFlags) {
   CallRecord record(136, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetFlags(hEventPool, pFlags);
-  record.returned(as_word(result), as_word(hEventPool), as_word(pFlags));
+  record.returned(result, as_word(hEventPool), as_word(pFlags));
   return result;
 }
 
@@ -1910,7 +1936,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t* phIpc) {
   CallRecord record(137, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetIpcHandle(hEventPool, phIpc);
-  record.returned(as_word(result), as_word(hEventPool), as_word(phIpc));
+  record.returned(result, as_word(hEventPool), as_word(phIpc));
   return result;
 }
 
@@ -1922,7 +1948,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEv
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(138, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
-  record.returned(as_word(result), as_word(hContext), as_word(hIpc), received(result, phEventPool));
+  record.returned(result, as_word(hContext), as_word(hIpc), received(result, phEventPool));
   return result;
 }
 
@@ -1934,7 +1960,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hCont
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc) {
   CallRecord record(139, __builtin_return_address(0));
   const ze_result_t result = zeEventPoolPutIpcHandle(hContext, hIpc);
-  record.returned(as_word(result), as_word(hContext), as_word(hIpc));
+  record.returned(result, as_word(hContext), as_word(hIpc));
   return result;
 }
 
@@ -1948,7 +1974,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hConte
   CheckedCall checked("zeEventQueryKernelTimestamp", __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestamp(hEvent, dstptr);
   if (checked) after_zeEventQueryKernelTimestamp(result, hEvent, dstptr);
-  record.returned(as_word(result), as_word(hEvent), as_word(dstptr));
+  record.returned(result, as_word(hEvent), as_word(dstptr));
   return result;
 }
 
@@ -1960,7 +1986,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEve
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_event_query_kernel_timestamps_results_ext_properties_t* pResults) {
   CallRecord record(141, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
-  record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pResults));
+  record.returned(result, as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pResults));
   return result;
 }
 
@@ -1971,14 +1997,14 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestampsExt(ze_event_handle_t 
 
 ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventQueryStatus(hEvent);
-  if (is_recording()) return examined_zeEventQueryStatus(hEvent);
+  if (is_recording()) return recorded_zeEventQueryStatus(hEvent);
   return watched_zeEventQueryStatus(hEvent);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_kernel_timestamp_result_t* pTimestamps) {
   CallRecord record(143, __builtin_return_address(0));
   const ze_result_t result = zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
-  record.returned(as_word(result), as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pTimestamps));
+  record.returned(result, as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pTimestamps));
   return result;
 }
 
@@ -1990,7 +2016,7 @@ ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
   CallRecord record(144, __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphDestroyExt(hGraph);
-  record.returned(as_word(result), as_word(hGraph));
+  record.returned(result, as_word(hGraph));
   return result;
 }
 
@@ -2002,7 +2028,7 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t* phSourceGraph) {
   CallRecord record(145, __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
-  record.returned(as_word(result), as_word(hGraph), received(result, phSourceGraph));
+  record.returned(result, as_word(hGraph), received(result, phSourceGraph));
   return result;
 }
 
@@ -2014,7 +2040,7 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_g
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t* pCount, ze_fabric_edge_handle_t* phEdges) {
   CallRecord record(146, __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
-  record.returned(as_word(result), as_word(hVertexA), as_word(hVertexB), as_word(pCount), as_word(phEdges));
+  record.returned(result, as_word(hVertexA), as_word(hVertexB), as_word(pCount), as_word(phEdges));
   return result;
 }
 
@@ -2028,7 +2054,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVert
   CheckedCall checked("zeFabricEdgeGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pEdgeProperties, 0x2000c, "ze_fabric_edge_exp_properties_t");
   const ze_result_t result = zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
-  record.returned(as_word(result), as_word(hEdge), as_word(pEdgeProperties));
+  record.returned(result, as_word(hEdge), as_word(pEdgeProperties));
   return result;
 }
 
@@ -2040,7 +2066,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t* phVertexA, ze_fabric_vertex_handle_t* phVertexB) {
   CallRecord record(148, __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
-  record.returned(as_word(result), as_word(hEdge), received(result, phVertexA), received(result, phVertexB));
+  record.returned(result, as_word(hEdge), received(result, phVertexA), received(result, phVertexB));
   return result;
 }
 
@@ -2052,7 +2078,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t* phDevice) {
   CallRecord record(149, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetDeviceExp(hVertex, phDevice);
-  record.returned(as_word(result), as_word(hVertex), received(result, phDevice));
+  record.returned(result, as_word(hVertex), received(result, phDevice));
   return result;
 }
 
@@ -2064,7 +2090,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t* pCount, ze_fabric_vertex_handle_t* phVertices) {
   CallRecord record(150, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetExp(hDriver, pCount, phVertices);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phVertices));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(phVertices));
   return result;
 }
 
@@ -2078,7 +2104,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, u
   CheckedCall checked("zeFabricVertexGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pVertexProperties, 0x2000b, "ze_fabric_vertex_exp_properties_t");
   const ze_result_t result = zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
-  record.returned(as_word(result), as_word(hVertex), as_word(pVertexProperties));
+  record.returned(result, as_word(hVertex), as_word(pVertexProperties));
   return result;
 }
 
@@ -2090,7 +2116,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t* pCount, ze_fabric_vertex_handle_t* phSubvertices) {
   CallRecord record(152, __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
-  record.returned(as_word(result), as_word(hVertex), as_word(pCount), as_word(phSubvertices));
+  record.returned(result, as_word(hVertex), as_word(pCount), as_word(phSubvertices));
   return result;
 }
 
@@ -2104,7 +2130,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_h
   CheckedCall checked("zeFenceCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x12, "ze_fence_desc_t");
   const ze_result_t result = zeFenceCreate(hCommandQueue, desc, phFence);
-  record.returned(as_word(result), as_word(hCommandQueue), as_word(desc), received(result, phFence));
+  record.returned(result, as_word(hCommandQueue), as_word(desc), received(result, phFence));
   return result;
 }
 
@@ -2118,7 +2144,7 @@ ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQu
   CheckedCall checked("zeFenceDestroy", __builtin_return_address(0));
   if (checked) before_zeFenceDestroy(hFence);
   const ze_result_t result = zeFenceDestroy(hFence);
-  record.returned(as_word(result), as_word(hFence));
+  record.returned(result, as_word(hFence));
   return result;
 }
 
@@ -2129,34 +2155,26 @@ ze_result_t ZE_APICALL traced_zeFenceDestroy(ze_fence_handle_t hFence) {
 
 ze_result_t ZE_APICALL traced_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
   if (!is_watched()) [[likely]] return zeFenceHostSynchronize(hFence, timeout);
-  if (is_recording()) return examined_zeFenceHostSynchronize(hFence, timeout);
+  if (is_recording()) return recorded_zeFenceHostSynchronize(hFence, timeout);
   return watched_zeFenceHostSynchronize(hFence, timeout);
-}
-
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFenceQueryStatus(ze_fence_handle_t hFence) {
-  CallRecord record(156, __builtin_return_address(0));
-  CheckedCall checked("zeFenceQueryStatus", __builtin_return_address(0));
-  const ze_result_t result = zeFenceQueryStatus(hFence);
-  if (checked) after_zeFenceQueryStatus(result, hFence);
-  record.returned(as_word(result), as_word(hFence));
-  return result;
 }
 
 ze_result_t ZE_APICALL traced_zeFenceQueryStatus(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceQueryStatus(hFence);
-  return watched_zeFenceQueryStatus(hFence);
+  if (is_recording()) return recorded_zeFenceQueryStatus(hFence);
+  return examined_zeFenceQueryStatus(hFence);
 }
 
 ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
   if (!is_watched()) [[likely]] return zeFenceReset(hFence);
-  if (is_recording()) return examined_zeFenceReset(hFence);
+  if (is_recording()) return recorded_zeFenceReset(hFence);
   return watched_zeFenceReset(hFence);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphCreateExt(ze_context_handle_t hContext, const void* pNext, ze_graph_handle_t* phGraph) {
   CallRecord record(158, __builtin_return_address(0));
   const ze_result_t result = zeGraphCreateExt(hContext, pNext, phGraph);
-  record.returned(as_word(result), as_word(hContext), as_word(pNext), received(result, phGraph));
+  record.returned(result, as_word(hContext), as_word(pNext), received(result, phGraph));
   return result;
 }
 
@@ -2168,7 +2186,7 @@ ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
   CallRecord record(159, __builtin_return_address(0));
   const ze_result_t result = zeGraphDestroyExt(hGraph);
-  record.returned(as_word(result), as_word(hGraph));
+  record.returned(result, as_word(hGraph));
   return result;
 }
 
@@ -2180,7 +2198,7 @@ ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char* filePath, const void* pNext) {
   CallRecord record(160, __builtin_return_address(0));
   const ze_result_t result = zeGraphDumpContentsExt(hGraph, filePath, pNext);
-  record.returned(as_word(result), as_word(hGraph), as_word(filePath), as_word(pNext));
+  record.returned(result, as_word(hGraph), as_word(filePath), as_word(pNext));
   return result;
 }
 
@@ -2192,7 +2210,7 @@ ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, c
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t* phCommandList) {
   CallRecord record(161, __builtin_return_address(0));
   const ze_result_t result = zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
-  record.returned(as_word(result), as_word(hGraph), received(result, phCommandList));
+  record.returned(result, as_word(hGraph), received(result, phCommandList));
   return result;
 }
 
@@ -2204,7 +2222,7 @@ ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void* pNext, ze_executable_graph_handle_t* phExecutableGraph) {
   CallRecord record(162, __builtin_return_address(0));
   const ze_result_t result = zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
-  record.returned(as_word(result), as_word(hGraph), as_word(pNext), received(result, phExecutableGraph));
+  record.returned(result, as_word(hGraph), as_word(pNext), received(result, phExecutableGraph));
   return result;
 }
 
@@ -2216,7 +2234,7 @@ ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, co
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
   CallRecord record(163, __builtin_return_address(0));
   const ze_result_t result = zeGraphIsEmptyExt(hGraph);
-  record.returned(as_word(result), as_word(hGraph));
+  record.returned(result, as_word(hGraph));
   return result;
 }
 
@@ -2228,7 +2246,7 @@ ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void* pUserData, const void* pNext) {
   CallRecord record(164, __builtin_return_address(0));
   const ze_result_t result = zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
-  record.returned(as_word(result), as_word(hGraph), as_word(pfnCallback), as_word(pUserData), as_word(pNext));
+  record.returned(result, as_word(hGraph), as_word(pfnCallback), as_word(pUserData), as_word(pNext));
   return result;
 }
 
@@ -2243,7 +2261,7 @@ ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageCreate(hContext, hDevice, desc, phImage);
   if (checked) after_zeImageCreate(result, hContext, hDevice, desc, phImage);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phImage));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phImage));
   return result;
 }
 
@@ -2258,7 +2276,7 @@ ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_dev
   if (checked) before_zeImageDestroy(hImage);
   const ze_result_t result = zeImageDestroy(hImage);
   if (checked) after_zeImageDestroy(result, hImage);
-  record.returned(as_word(result), as_word(hImage));
+  record.returned(result, as_word(hImage));
   return result;
 }
 
@@ -2272,7 +2290,7 @@ ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
   CheckedCall checked("zeImageGetAllocPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pImageAllocProperties, 0x1000c, "ze_image_allocation_ext_properties_t");
   const ze_result_t result = zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
-  record.returned(as_word(result), as_word(hContext), as_word(hImage), as_word(pImageAllocProperties));
+  record.returned(result, as_word(hContext), as_word(hImage), as_word(pImageAllocProperties));
   return result;
 }
 
@@ -2286,7 +2304,7 @@ ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t h
   CheckedCall checked("zeImageGetDeviceOffsetExp", __builtin_return_address(0));
   const ze_result_t result = zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
   if (checked) after_zeImageGetDeviceOffsetExp(result, hImage, pDeviceOffset);
-  record.returned(as_word(result), as_word(hImage), as_word(pDeviceOffset));
+  record.returned(result, as_word(hImage), as_word(pDeviceOffset));
   return result;
 }
 
@@ -2300,7 +2318,7 @@ ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage
   CheckedCall checked("zeImageGetMemoryPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pMemoryProperties, 0x20007, "ze_image_memory_properties_exp_t");
   const ze_result_t result = zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
-  record.returned(as_word(result), as_word(hImage), as_word(pMemoryProperties));
+  record.returned(result, as_word(hImage), as_word(pMemoryProperties));
   return result;
 }
 
@@ -2314,7 +2332,7 @@ ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hI
   CheckedCall checked("zeImageGetProperties", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageGetProperties(hDevice, desc, pImageProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(desc), as_word(pImageProperties));
+  record.returned(result, as_word(hDevice), as_word(desc), as_word(pImageProperties));
   return result;
 }
 
@@ -2328,7 +2346,7 @@ ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, c
   CheckedCall checked("zeImageViewCreateExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
   return result;
 }
 
@@ -2342,7 +2360,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext,
   CheckedCall checked("zeImageViewCreateExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
   return result;
 }
 
@@ -2354,7 +2372,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeInit(ze_init_flags_t flags) {
   CallRecord record(173, __builtin_return_address(0));
   const ze_result_t result = zeInit(flags);
-  record.returned(as_word(result), as_word(flags));
+  record.returned(result, as_word(flags));
   return result;
 }
 
@@ -2368,7 +2386,7 @@ ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
   CheckedCall checked("zeInitDrivers", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20021, "ze_init_driver_type_desc_t");
   const ze_result_t result = zeInitDrivers(pCount, phDrivers, desc);
-  record.returned(as_word(result), as_word(pCount), as_word(phDrivers), as_word(desc));
+  record.returned(result, as_word(pCount), as_word(phDrivers), as_word(desc));
   return result;
 }
 
@@ -2382,7 +2400,7 @@ ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t
   CheckedCall checked("zeKernelCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1d, "ze_kernel_desc_t");
   const ze_result_t result = zeKernelCreate(hModule, desc, phKernel);
-  record.returned(as_word(result), as_word(hModule), as_word(desc), received(result, phKernel));
+  record.returned(result, as_word(hModule), as_word(desc), received(result, phKernel));
   return result;
 }
 
@@ -2394,7 +2412,7 @@ ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelDestroy(ze_kernel_handle_t hKernel) {
   CallRecord record(176, __builtin_return_address(0));
   const ze_result_t result = zeKernelDestroy(hKernel);
-  record.returned(as_word(result), as_word(hKernel));
+  record.returned(result, as_word(hKernel));
   return result;
 }
 
@@ -2406,7 +2424,7 @@ ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) {
   CallRecord record(177, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
-  record.returned(as_word(result), as_word(hKernel), as_word(pCount), as_word(pAllocationProperties));
+  record.returned(result, as_word(hKernel), as_word(pCount), as_word(pAllocationProperties));
   return result;
 }
 
@@ -2418,7 +2436,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) {
   CallRecord record(178, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
-  record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pKernelBinary));
+  record.returned(result, as_word(hKernel), as_word(pSize), as_word(pKernelBinary));
   return result;
 }
 
@@ -2430,7 +2448,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, s
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) {
   CallRecord record(179, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetIndirectAccess(hKernel, pFlags);
-  record.returned(as_word(result), as_word(hKernel), as_word(pFlags));
+  record.returned(result, as_word(hKernel), as_word(pFlags));
   return result;
 }
 
@@ -2442,7 +2460,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKern
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) {
   CallRecord record(180, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetName(hKernel, pSize, pName);
-  record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pName));
+  record.returned(result, as_word(hKernel), as_word(pSize), as_word(pName));
   return result;
 }
 
@@ -2456,7 +2474,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t
   CheckedCall checked("zeKernelGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pKernelProperties, 0x1e, "ze_kernel_properties_t");
   const ze_result_t result = zeKernelGetProperties(hKernel, pKernelProperties);
-  record.returned(as_word(result), as_word(hKernel), as_word(pKernelProperties));
+  record.returned(result, as_word(hKernel), as_word(pKernelProperties));
   return result;
 }
 
@@ -2468,7 +2486,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) {
   CallRecord record(182, __builtin_return_address(0));
   const ze_result_t result = zeKernelGetSourceAttributes(hKernel, pSize, pString);
-  record.returned(as_word(result), as_word(hKernel), as_word(pSize), as_word(pString));
+  record.returned(result, as_word(hKernel), as_word(pSize), as_word(pString));
   return result;
 }
 
@@ -2482,7 +2500,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKe
   CheckedCall checked("zeKernelSchedulingHintExp", __builtin_return_address(0));
   if (checked) check_structure(pHint, 0x20004, "ze_scheduling_hint_exp_desc_t");
   const ze_result_t result = zeKernelSchedulingHintExp(hKernel, pHint);
-  record.returned(as_word(result), as_word(hKernel), as_word(pHint));
+  record.returned(result, as_word(hKernel), as_word(pHint));
   return result;
 }
 
@@ -2491,22 +2509,16 @@ ze_result_t ZE_APICALL traced_zeKernelSchedulingHintExp(ze_kernel_handle_t hKern
   return watched_zeKernelSchedulingHintExp(hKernel, pHint);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
-  CallRecord record(184, __builtin_return_address(0));
-  const ze_result_t result = zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
-  record.returned(as_word(result), as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
-  return result;
-}
-
 ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
   if (!is_watched()) [[likely]] return zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
-  return watched_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
+  if (is_recording()) return recorded_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
+  return examined_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
   CallRecord record(185, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetCacheConfig(hKernel, flags);
-  record.returned(as_word(result), as_word(hKernel), as_word(flags));
+  record.returned(result, as_word(hKernel), as_word(flags));
   return result;
 }
 
@@ -2518,7 +2530,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) {
   CallRecord record(186, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
-  record.returned(as_word(result), as_word(hKernel), as_word(offsetX), as_word(offsetY), as_word(offsetZ));
+  record.returned(result, as_word(hKernel), as_word(offsetX), as_word(offsetY), as_word(offsetZ));
   return result;
 }
 
@@ -2527,22 +2539,16 @@ ze_result_t ZE_APICALL traced_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKer
   return watched_zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
 }
 
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
-  CallRecord record(187, __builtin_return_address(0));
-  const ze_result_t result = zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
-  record.returned(as_word(result), as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
-  return result;
-}
-
 ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
   if (!is_watched()) [[likely]] return zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
-  return watched_zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+  if (is_recording()) return recorded_zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+  return examined_zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
   CallRecord record(188, __builtin_return_address(0));
   const ze_result_t result = zeKernelSetIndirectAccess(hKernel, flags);
-  record.returned(as_word(result), as_word(hKernel), as_word(flags));
+  record.returned(result, as_word(hKernel), as_word(flags));
   return result;
 }
 
@@ -2554,7 +2560,7 @@ ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKern
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) {
   CallRecord record(189, __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
-  record.returned(as_word(result), as_word(hKernel), as_word(globalSizeX), as_word(globalSizeY), as_word(globalSizeZ), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
+  record.returned(result, as_word(hKernel), as_word(globalSizeX), as_word(globalSizeY), as_word(globalSizeZ), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
 }
 
@@ -2566,7 +2572,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKerne
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) {
   CallRecord record(190, __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
-  record.returned(as_word(result), as_word(hKernel), as_word(totalGroupCount));
+  record.returned(result, as_word(hKernel), as_word(totalGroupCount));
   return result;
 }
 
@@ -2581,7 +2587,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_
   if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
   if (checked) after_zeMemAllocDevice(result, hContext, device_desc, size, alignment, hDevice, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(device_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(device_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
   return result;
 }
 
@@ -2596,7 +2602,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, con
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
   if (checked) after_zeMemAllocHost(result, hContext, host_desc, size, alignment, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(host_desc), as_word(size), as_word(alignment), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(host_desc), as_word(size), as_word(alignment), received(result, pptr));
   return result;
 }
 
@@ -2612,7 +2618,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
   if (checked) after_zeMemAllocShared(result, hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(device_desc), as_word(host_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(device_desc), as_word(host_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
   return result;
 }
 
@@ -2624,7 +2630,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void* ptr) {
   CallRecord record(194, __builtin_return_address(0));
   const ze_result_t result = zeMemCloseIpcHandle(hContext, ptr);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr));
+  record.returned(result, as_word(hContext), as_word(ptr));
   return result;
 }
 
@@ -2639,7 +2645,7 @@ ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, 
   if (checked) before_zeMemFree(hContext, ptr);
   const ze_result_t result = zeMemFree(hContext, ptr);
   if (checked) after_zeMemFree(result, hContext, ptr);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr));
+  record.returned(result, as_word(hContext), as_word(ptr));
   return result;
 }
 
@@ -2655,7 +2661,7 @@ ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr)
   if (checked) before_zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   const ze_result_t result = zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   if (checked) after_zeMemFreeExt(result, hContext, pMemFreeDesc, ptr);
-  record.returned(as_word(result), as_word(hContext), as_word(pMemFreeDesc), as_word(ptr));
+  record.returned(result, as_word(hContext), as_word(pMemFreeDesc), as_word(ptr));
   return result;
 }
 
@@ -2667,7 +2673,7 @@ ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAddressRange(ze_context_handle_t hContext, const void* ptr, void** pBase, size_t* pSize) {
   CallRecord record(197, __builtin_return_address(0));
   const ze_result_t result = zeMemGetAddressRange(hContext, ptr, pBase, pSize);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pBase), as_word(pSize));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(pBase), as_word(pSize));
   return result;
 }
 
@@ -2681,7 +2687,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext,
   CheckedCall checked("zeMemGetAllocProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAllocProperties, 0x17, "ze_memory_allocation_properties_t");
   const ze_result_t result = zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pMemAllocProperties), received(result, phDevice));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(pMemAllocProperties), received(result, phDevice));
   return result;
 }
 
@@ -2693,7 +2699,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hConte
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t* pAttr) {
   CallRecord record(199, __builtin_return_address(0));
   const ze_result_t result = zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(pAttr));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(pAttr));
   return result;
 }
 
@@ -2705,7 +2711,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t* pHandle) {
   CallRecord record(200, __builtin_return_address(0));
   const ze_result_t result = zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
-  record.returned(as_word(result), as_word(hContext), as_word(ipcHandle), as_word(pHandle));
+  record.returned(result, as_word(hContext), as_word(ipcHandle), as_word(pHandle));
   return result;
 }
 
@@ -2719,7 +2725,7 @@ ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_
   CheckedCall checked("zeMemGetIpcHandle", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeMemGetIpcHandle(hContext, ptr, pIpcHandle)) return refused;
   const ze_result_t result = zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pIpcHandle));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(pIpcHandle));
   return result;
 }
 
@@ -2731,7 +2737,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, co
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(202, __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
-  record.returned(as_word(result), as_word(hContext), as_word(handle), as_word(pIpcHandle));
+  record.returned(result, as_word(hContext), as_word(handle), as_word(pIpcHandle));
   return result;
 }
 
@@ -2743,7 +2749,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void* ptr, void* pNext, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(203, __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(pNext), as_word(pIpcHandle));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(pNext), as_word(pIpcHandle));
   return result;
 }
 
@@ -2755,7 +2761,7 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t* rowPitch) {
   CallRecord record(204, __builtin_return_address(0));
   const ze_result_t result = zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(imageWidth), as_word(imageHeight), as_word(elementSizeInBytes), as_word(rowPitch));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(imageWidth), as_word(imageHeight), as_word(elementSizeInBytes), as_word(rowPitch));
   return result;
 }
 
@@ -2767,7 +2773,7 @@ ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hConte
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr) {
   CallRecord record(205, __builtin_return_address(0));
   const ze_result_t result = zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(handle), as_word(flags), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(handle), as_word(flags), received(result, pptr));
   return result;
 }
 
@@ -2779,7 +2785,7 @@ ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
   CallRecord record(206, __builtin_return_address(0));
   const ze_result_t result = zeMemPutIpcHandle(hContext, handle);
-  record.returned(as_word(result), as_word(hContext), as_word(handle));
+  record.returned(result, as_word(hContext), as_word(handle));
   return result;
 }
 
@@ -2791,7 +2797,7 @@ ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr) {
   CallRecord record(207, __builtin_return_address(0));
   const ze_result_t result = zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(attr));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(attr));
   return result;
 }
 
@@ -2803,7 +2809,7 @@ ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
   CallRecord record(208, __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogDestroy(hModuleBuildLog);
-  record.returned(as_word(result), as_word(hModuleBuildLog));
+  record.returned(result, as_word(hModuleBuildLog));
   return result;
 }
 
@@ -2815,7 +2821,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog) {
   CallRecord record(209, __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
-  record.returned(as_word(result), as_word(hModuleBuildLog), as_word(pSize), as_word(pBuildLog));
+  record.returned(result, as_word(hModuleBuildLog), as_word(pSize), as_word(pBuildLog));
   return result;
 }
 
@@ -2830,7 +2836,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_hand
   if (checked) check_structure(desc, 0x1b, "ze_module_desc_t");
   const ze_result_t result = zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
   if (checked) after_zeModuleCreate(result, hContext, hDevice, desc, phModule, phBuildLog);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phModule), received(result, phBuildLog));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phModule), received(result, phBuildLog));
   return result;
 }
 
@@ -2844,7 +2850,7 @@ ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_de
   CheckedCall checked("zeModuleDestroy", __builtin_return_address(0));
   const ze_result_t result = zeModuleDestroy(hModule);
   if (checked) after_zeModuleDestroy(result, hModule);
-  record.returned(as_word(result), as_word(hModule));
+  record.returned(result, as_word(hModule));
   return result;
 }
 
@@ -2856,7 +2862,7 @@ ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLinkLog) {
   CallRecord record(212, __builtin_return_address(0));
   const ze_result_t result = zeModuleDynamicLink(numModules, phModules, phLinkLog);
-  record.returned(as_word(result), as_word(numModules), as_word(phModules), received(result, phLinkLog));
+  record.returned(result, as_word(numModules), as_word(phModules), received(result, phLinkLog));
   return result;
 }
 
@@ -2868,7 +2874,7 @@ ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char* pFunctionName, void** pfnFunction) {
   CallRecord record(213, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
-  record.returned(as_word(result), as_word(hModule), as_word(pFunctionName), received(result, pfnFunction));
+  record.returned(result, as_word(hModule), as_word(pFunctionName), received(result, pfnFunction));
   return result;
 }
 
@@ -2880,7 +2886,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hMod
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr) {
   CallRecord record(214, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
-  record.returned(as_word(result), as_word(hModule), as_word(pGlobalName), as_word(pSize), as_word(pptr));
+  record.returned(result, as_word(hModule), as_word(pGlobalName), as_word(pSize), as_word(pptr));
   return result;
 }
 
@@ -2892,7 +2898,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModul
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t* pCount, const char** pNames) {
   CallRecord record(215, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetKernelNames(hModule, pCount, pNames);
-  record.returned(as_word(result), as_word(hModule), as_word(pCount), as_word(pNames));
+  record.returned(result, as_word(hModule), as_word(pCount), as_word(pNames));
   return result;
 }
 
@@ -2904,7 +2910,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t* pSize, uint8_t* pModuleNativeBinary) {
   CallRecord record(216, __builtin_return_address(0));
   const ze_result_t result = zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
-  record.returned(as_word(result), as_word(hModule), as_word(pSize), as_word(pModuleNativeBinary));
+  record.returned(result, as_word(hModule), as_word(pSize), as_word(pModuleNativeBinary));
   return result;
 }
 
@@ -2918,7 +2924,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule
   CheckedCall checked("zeModuleGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x1c, "ze_module_properties_t");
   const ze_result_t result = zeModuleGetProperties(hModule, pModuleProperties);
-  record.returned(as_word(result), as_word(hModule), as_word(pModuleProperties));
+  record.returned(result, as_word(hModule), as_word(pModuleProperties));
   return result;
 }
 
@@ -2932,7 +2938,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, 
   CheckedCall checked("zeModuleInspectLinkageExt", __builtin_return_address(0));
   if (checked) check_structure(pInspectDesc, 0x10007, "ze_linkage_inspection_ext_desc_t");
   const ze_result_t result = zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
-  record.returned(as_word(result), as_word(pInspectDesc), as_word(numModules), as_word(phModules), received(result, phLog));
+  record.returned(result, as_word(pInspectDesc), as_word(numModules), as_word(phModules), received(result, phLog));
   return result;
 }
 
@@ -2946,7 +2952,7 @@ ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ex
   CheckedCall checked("zePhysicalMemCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20, "ze_physical_mem_desc_t");
   const ze_result_t result = zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phPhysicalMemory));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phPhysicalMemory));
   return result;
 }
 
@@ -2958,7 +2964,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
   CallRecord record(220, __builtin_return_address(0));
   const ze_result_t result = zePhysicalMemDestroy(hContext, hPhysicalMemory);
-  record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMemory));
+  record.returned(result, as_word(hContext), as_word(hPhysicalMemory));
   return result;
 }
 
@@ -2972,7 +2978,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext,
   CheckedCall checked("zePhysicalMemGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemProperties, 0x20040, "ze_physical_mem_properties_t");
   const ze_result_t result = zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
-  record.returned(as_word(result), as_word(hContext), as_word(hPhysicalMem), as_word(pMemProperties));
+  record.returned(result, as_word(hContext), as_word(hPhysicalMem), as_word(pMemProperties));
   return result;
 }
 
@@ -2986,7 +2992,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hCo
   CheckedCall checked("zeRTASBuilderBuildExp", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
-  record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
+  record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
   return result;
 }
 
@@ -3000,7 +3006,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t
   CheckedCall checked("zeRTASBuilderBuildExt", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
-  record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
+  record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
   return result;
 }
 
@@ -3015,7 +3021,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -3029,7 +3035,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_l
   CheckedCall checked("zeRTASBuilderCreateExp", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x2000e, "ze_rtas_builder_exp_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
-  record.returned(as_word(result), as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
+  record.returned(result, as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
   return result;
 }
 
@@ -3043,7 +3049,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver,
   CheckedCall checked("zeRTASBuilderCreateExt", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x20030, "ze_rtas_builder_ext_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
-  record.returned(as_word(result), as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
+  record.returned(result, as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
   return result;
 }
 
@@ -3055,7 +3061,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder) {
   CallRecord record(227, __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExp(hBuilder);
-  record.returned(as_word(result), as_word(hBuilder));
+  record.returned(result, as_word(hBuilder));
   return result;
 }
 
@@ -3067,7 +3073,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder) {
   CallRecord record(228, __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExt(hBuilder);
-  record.returned(as_word(result), as_word(hBuilder));
+  record.returned(result, as_word(hBuilder));
   return result;
 }
 
@@ -3082,7 +3088,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   if (checked) check_structure(pProperties, 0x20010, "ze_rtas_builder_exp_properties_t");
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
-  record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
+  record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
   return result;
 }
 
@@ -3097,7 +3103,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   if (checked) check_structure(pProperties, 0x20032, "ze_rtas_builder_ext_properties_t");
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
-  record.returned(as_word(result), as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
+  record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
   return result;
 }
 
@@ -3109,7 +3115,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t* phParallelOperation) {
   CallRecord record(231, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
-  record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
+  record.returned(result, as_word(hDriver), received(result, phParallelOperation));
   return result;
 }
 
@@ -3121,7 +3127,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t* phParallelOperation) {
   CallRecord record(232, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
-  record.returned(as_word(result), as_word(hDriver), received(result, phParallelOperation));
+  record.returned(result, as_word(hDriver), received(result, phParallelOperation));
   return result;
 }
 
@@ -3133,7 +3139,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   CallRecord record(233, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExp(hParallelOperation);
-  record.returned(as_word(result), as_word(hParallelOperation));
+  record.returned(result, as_word(hParallelOperation));
   return result;
 }
 
@@ -3145,7 +3151,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   CallRecord record(234, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExt(hParallelOperation);
-  record.returned(as_word(result), as_word(hParallelOperation));
+  record.returned(result, as_word(hParallelOperation));
   return result;
 }
 
@@ -3159,7 +3165,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20011, "ze_rtas_parallel_operation_exp_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
-  record.returned(as_word(result), as_word(hParallelOperation), as_word(pProperties));
+  record.returned(result, as_word(hParallelOperation), as_word(pProperties));
   return result;
 }
 
@@ -3173,7 +3179,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_pa
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20033, "ze_rtas_parallel_operation_ext_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
-  record.returned(as_word(result), as_word(hParallelOperation), as_word(pProperties));
+  record.returned(result, as_word(hParallelOperation), as_word(pProperties));
   return result;
 }
 
@@ -3185,7 +3191,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_pa
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   CallRecord record(237, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExp(hParallelOperation);
-  record.returned(as_word(result), as_word(hParallelOperation));
+  record.returned(result, as_word(hParallelOperation));
   return result;
 }
 
@@ -3197,7 +3203,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_op
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   CallRecord record(238, __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExt(hParallelOperation);
-  record.returned(as_word(result), as_word(hParallelOperation));
+  record.returned(result, as_word(hParallelOperation));
   return result;
 }
 
@@ -3212,7 +3218,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_op
   if (checked) check_structure(desc, 0x1f, "ze_sampler_desc_t");
   const ze_result_t result = zeSamplerCreate(hContext, hDevice, desc, phSampler);
   if (checked) after_zeSamplerCreate(result, hContext, hDevice, desc, phSampler);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(desc), received(result, phSampler));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phSampler));
   return result;
 }
 
@@ -3226,7 +3232,7 @@ ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_d
   CheckedCall checked("zeSamplerDestroy", __builtin_return_address(0));
   const ze_result_t result = zeSamplerDestroy(hSampler);
   if (checked) after_zeSamplerDestroy(result, hSampler);
-  record.returned(as_word(result), as_word(hSampler));
+  record.returned(result, as_word(hSampler));
   return result;
 }
 
@@ -3238,7 +3244,7 @@ ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemFree(ze_context_handle_t hContext, const void* ptr, size_t size) {
   CallRecord record(241, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemFree(hContext, ptr, size);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -3250,7 +3256,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t* access, size_t* outSize) {
   CallRecord record(242, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access), as_word(outSize));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(access), as_word(outSize));
   return result;
 }
 
@@ -3262,7 +3268,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemMap(ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access) {
   CallRecord record(243, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(hPhysicalMemory), as_word(offset), as_word(access));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(hPhysicalMemory), as_word(offset), as_word(access));
   return result;
 }
 
@@ -3274,7 +3280,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, cons
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize) {
   CallRecord record(244, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(size), as_word(pagesize));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(size), as_word(pagesize));
   return result;
 }
 
@@ -3286,7 +3292,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hCon
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemReserve(ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr) {
   CallRecord record(245, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemReserve(hContext, pStart, size, pptr);
-  record.returned(as_word(result), as_word(hContext), as_word(pStart), as_word(size), received(result, pptr));
+  record.returned(result, as_word(hContext), as_word(pStart), as_word(size), received(result, pptr));
   return result;
 }
 
@@ -3298,7 +3304,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t access) {
   CallRecord record(246, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size), as_word(access));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(access));
   return result;
 }
 
@@ -3310,7 +3316,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemUnmap(ze_context_handle_t hContext, const void* ptr, size_t size) {
   CallRecord record(247, __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemUnmap(hContext, ptr, size);
-  record.returned(as_word(result), as_word(hContext), as_word(ptr), as_word(size));
+  record.returned(result, as_word(hContext), as_word(ptr), as_word(size));
   return result;
 }
 
@@ -3322,7 +3328,7 @@ ze_result_t ZE_APICALL traced_zeVirtualMemUnmap(ze_context_handle_t hContext, co
 [[gnu::noinline]] ze_context_handle_t ZE_APICALL watched_zerGetDefaultContext() {
   CallRecord record(248, __builtin_return_address(0));
   const ze_context_handle_t result = zerGetDefaultContext();
-  record.returned(as_word(result));
+  record.returned(result);
   return result;
 }
 
@@ -3334,7 +3340,7 @@ ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zerGetLastErrorDescription(const char** ppString) {
   CallRecord record(249, __builtin_return_address(0));
   const ze_result_t result = zerGetLastErrorDescription(ppString);
-  record.returned(as_word(result), as_word(ppString));
+  record.returned(result, as_word(ppString));
   return result;
 }
 
@@ -3346,7 +3352,7 @@ ze_result_t ZE_APICALL traced_zerGetLastErrorDescription(const char** ppString) 
 [[gnu::noinline]] uint32_t ZE_APICALL watched_zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
   CallRecord record(250, __builtin_return_address(0));
   const uint32_t result = zerTranslateDeviceHandleToIdentifier(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -3358,7 +3364,7 @@ uint32_t ZE_APICALL traced_zerTranslateDeviceHandleToIdentifier(ze_device_handle
 [[gnu::noinline]] ze_device_handle_t ZE_APICALL watched_zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
   CallRecord record(251, __builtin_return_address(0));
   const ze_device_handle_t result = zerTranslateIdentifierToDeviceHandle(identifier);
-  record.returned(as_word(result), as_word(identifier));
+  record.returned(result, as_word(identifier));
   return result;
 }
 
@@ -3370,7 +3376,7 @@ ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t* pAvailable) {
   CallRecord record(252, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccAvailable(hDevice, pAvailable);
-  record.returned(as_word(result), as_word(hDevice), as_word(pAvailable));
+  record.returned(result, as_word(hDevice), as_word(pAvailable));
   return result;
 }
 
@@ -3382,7 +3388,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t* pConfigurable) {
   CallRecord record(253, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccConfigurable(hDevice, pConfigurable);
-  record.returned(as_word(result), as_word(hDevice), as_word(pConfigurable));
+  record.returned(result, as_word(hDevice), as_word(pConfigurable));
   return result;
 }
 
@@ -3394,7 +3400,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   CallRecord record(254, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
 }
 
@@ -3406,7 +3412,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) {
   CallRecord record(255, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDiagnostics));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phDiagnostics));
   return result;
 }
 
@@ -3418,7 +3424,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   CallRecord record(256, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phVFhandle));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
 }
 
@@ -3430,7 +3436,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t* pCount, zes_engine_handle_t* phEngine) {
   CallRecord record(257, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phEngine));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phEngine));
   return result;
 }
 
@@ -3442,7 +3448,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) {
   CallRecord record(258, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPort));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPort));
   return result;
 }
 
@@ -3454,7 +3460,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t* pCount, zes_fan_handle_t* phFan) {
   CallRecord record(259, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFans(hDevice, pCount, phFan);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFan));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFan));
   return result;
 }
 
@@ -3466,7 +3472,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t* pCount, zes_firmware_handle_t* phFirmware) {
   CallRecord record(260, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFirmware));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFirmware));
   return result;
 }
 
@@ -3478,7 +3484,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_freq_handle_t* phFrequency) {
   CallRecord record(261, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phFrequency));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFrequency));
   return result;
 }
 
@@ -3490,7 +3496,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t* pCount, zes_led_handle_t* phLed) {
   CallRecord record(262, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumLeds(hDevice, pCount, phLed);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phLed));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phLed));
   return result;
 }
 
@@ -3502,7 +3508,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t* pCount, zes_mem_handle_t* phMemory) {
   CallRecord record(263, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMemory));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMemory));
   return result;
 }
 
@@ -3514,7 +3520,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) {
   CallRecord record(264, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phDomainHandle));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phDomainHandle));
   return result;
 }
 
@@ -3526,7 +3532,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_perf_handle_t* phPerf) {
   CallRecord record(265, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPerf));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPerf));
   return result;
 }
 
@@ -3538,7 +3544,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_pwr_handle_t* phPower) {
   CallRecord record(266, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPower));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPower));
   return result;
 }
 
@@ -3550,7 +3556,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) {
   CallRecord record(267, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPsus(hDevice, pCount, phPsu);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phPsu));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPsu));
   return result;
 }
 
@@ -3562,7 +3568,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t* pCount, zes_ras_handle_t* phRas) {
   CallRecord record(268, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phRas));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phRas));
   return result;
 }
 
@@ -3574,7 +3580,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t* pCount, zes_sched_handle_t* phScheduler) {
   CallRecord record(269, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phScheduler));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phScheduler));
   return result;
 }
 
@@ -3586,7 +3592,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevic
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_standby_handle_t* phStandby) {
   CallRecord record(270, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phStandby));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phStandby));
   return result;
 }
 
@@ -3598,7 +3604,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t* pCount, zes_temp_handle_t* phTemperature) {
   CallRecord record(271, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phTemperature));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phTemperature));
   return result;
 }
 
@@ -3610,7 +3616,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) {
   CallRecord record(272, __builtin_return_address(0));
   const ze_result_t result = zesDeviceEventRegister(hDevice, events);
-  record.returned(as_word(result), as_word(hDevice), as_word(events));
+  record.returned(result, as_word(hDevice), as_word(events));
   return result;
 }
 
@@ -3622,7 +3628,7 @@ ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) {
   CallRecord record(273, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGet(hDriver, pCount, phDevices);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(phDevices));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
 }
 
@@ -3634,7 +3640,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) {
   CallRecord record(274, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetCardPowerDomain(hDevice, phPower);
-  record.returned(as_word(result), as_word(hDevice), as_word(phPower));
+  record.returned(result, as_word(hDevice), as_word(phPower));
   return result;
 }
 
@@ -3646,7 +3652,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t* pState) {
   CallRecord record(275, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetEccState(hDevice, pState);
-  record.returned(as_word(result), as_word(hDevice), as_word(pState));
+  record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
 
@@ -3658,7 +3664,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) {
   CallRecord record(276, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
-  record.returned(as_word(result), as_word(hDevice), as_word(domainType), as_word(pAvailableControls));
+  record.returned(result, as_word(hDevice), as_word(domainType), as_word(pAvailableControls));
   return result;
 }
 
@@ -3670,7 +3676,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) {
   CallRecord record(277, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
-  record.returned(as_word(result), as_word(hDevice), as_word(pOverclockDomains));
+  record.returned(result, as_word(hDevice), as_word(pOverclockDomains));
   return result;
 }
 
@@ -3682,7 +3688,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t* pProperties) {
   CallRecord record(278, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetProperties(hDevice, pProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
+  record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
 
@@ -3694,7 +3700,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t* pState) {
   CallRecord record(279, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetState(hDevice, pState);
-  record.returned(as_word(result), as_word(hDevice), as_word(pState));
+  record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
 
@@ -3706,7 +3712,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) {
   CallRecord record(280, __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pSubdeviceProps));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pSubdeviceProps));
   return result;
 }
 
@@ -3718,7 +3724,7 @@ ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t* pCount, zes_pci_bar_properties_t* pProperties) {
   CallRecord record(281, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetBars(hDevice, pCount, pProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pProperties));
   return result;
 }
 
@@ -3730,7 +3736,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, u
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t* pProperties) {
   CallRecord record(282, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetProperties(hDevice, pProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
+  record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
 
@@ -3742,7 +3748,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t* pState) {
   CallRecord record(283, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetState(hDevice, pState);
-  record.returned(as_word(result), as_word(hDevice), as_word(pState));
+  record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
 
@@ -3754,7 +3760,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) {
   CallRecord record(284, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetStats(hDevice, pStats);
-  record.returned(as_word(result), as_word(hDevice), as_word(pStats));
+  record.returned(result, as_word(hDevice), as_word(pStats));
   return result;
 }
 
@@ -3766,7 +3772,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) {
   CallRecord record(285, __builtin_return_address(0));
   const ze_result_t result = zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
-  record.returned(as_word(result), as_word(hDevice), as_word(shouldDowngrade), as_word(pendingAction));
+  record.returned(result, as_word(hDevice), as_word(shouldDowngrade), as_word(pendingAction));
   return result;
 }
 
@@ -3778,7 +3784,7 @@ ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) {
   CallRecord record(286, __builtin_return_address(0));
   const ze_result_t result = zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pProcesses));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pProcesses));
   return result;
 }
 
@@ -3790,7 +3796,7 @@ ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) {
   CallRecord record(287, __builtin_return_address(0));
   const ze_result_t result = zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
-  record.returned(as_word(result), as_word(hDevice), as_word(pOverclockMode), as_word(pWaiverSetting), as_word(pOverclockState), as_word(pPendingAction), as_word(pPendingReset));
+  record.returned(result, as_word(hDevice), as_word(pOverclockMode), as_word(pWaiverSetting), as_word(pOverclockState), as_word(pPendingAction), as_word(pPendingReset));
   return result;
 }
 
@@ -3802,7 +3808,7 @@ ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) {
   CallRecord record(288, __builtin_return_address(0));
   const ze_result_t result = zesDeviceReset(hDevice, force);
-  record.returned(as_word(result), as_word(hDevice), as_word(force));
+  record.returned(result, as_word(hDevice), as_word(force));
   return result;
 }
 
@@ -3814,7 +3820,7 @@ ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_boo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) {
   CallRecord record(289, __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetExt(hDevice, pProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pProperties));
+  record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
 
@@ -3826,7 +3832,7 @@ ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) {
   CallRecord record(290, __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetOverclockSettings(hDevice, onShippedState);
-  record.returned(as_word(result), as_word(hDevice), as_word(onShippedState));
+  record.returned(result, as_word(hDevice), as_word(onShippedState));
   return result;
 }
 
@@ -3838,7 +3844,7 @@ ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) {
   CallRecord record(291, __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetEccState(hDevice, newState, pState);
-  record.returned(as_word(result), as_word(hDevice), as_word(newState), as_word(pState));
+  record.returned(result, as_word(hDevice), as_word(newState), as_word(pState));
   return result;
 }
 
@@ -3850,7 +3856,7 @@ ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) {
   CallRecord record(292, __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetOverclockWaiver(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -3862,7 +3868,7 @@ ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t* pProperties) {
   CallRecord record(293, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetProperties(hDiagnostics, pProperties);
-  record.returned(as_word(result), as_word(hDiagnostics), as_word(pProperties));
+  record.returned(result, as_word(hDiagnostics), as_word(pProperties));
   return result;
 }
 
@@ -3874,7 +3880,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDia
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t* pCount, zes_diag_test_t* pTests) {
   CallRecord record(294, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
-  record.returned(as_word(result), as_word(hDiagnostics), as_word(pCount), as_word(pTests));
+  record.returned(result, as_word(hDiagnostics), as_word(pCount), as_word(pTests));
   return result;
 }
 
@@ -3886,7 +3892,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnost
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t* pResult) {
   CallRecord record(295, __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
-  record.returned(as_word(result), as_word(hDiagnostics), as_word(startIndex), as_word(endIndex), as_word(pResult));
+  record.returned(result, as_word(hDiagnostics), as_word(startIndex), as_word(endIndex), as_word(pResult));
   return result;
 }
 
@@ -3898,7 +3904,7 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnost
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   CallRecord record(296, __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
-  record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
+  record.returned(result, as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
 }
 
@@ -3910,7 +3916,7 @@ ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, u
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   CallRecord record(297, __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
-  record.returned(as_word(result), as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
+  record.returned(result, as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
 }
 
@@ -3922,7 +3928,7 @@ ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) {
   CallRecord record(298, __builtin_return_address(0));
   const ze_result_t result = zesDriverGet(pCount, phDrivers);
-  record.returned(as_word(result), as_word(pCount), as_word(phDrivers));
+  record.returned(result, as_word(pCount), as_word(phDrivers));
   return result;
 }
 
@@ -3934,7 +3940,7 @@ ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t* phDevice, ze_bool_t* onSubdevice, uint32_t* subdeviceId) {
   CallRecord record(299, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
-  record.returned(as_word(result), as_word(hDriver), as_word(uuid), received(result, phDevice), as_word(onSubdevice), as_word(subdeviceId));
+  record.returned(result, as_word(hDriver), as_word(uuid), received(result, phDevice), as_word(onSubdevice), as_word(subdeviceId));
   return result;
 }
 
@@ -3946,7 +3952,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   CallRecord record(300, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
-  record.returned(as_word(result), as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
+  record.returned(result, as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
 }
 
@@ -3958,7 +3964,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t* pCount, zes_driver_extension_properties_t* pExtensionProperties) {
   CallRecord record(301, __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
-  record.returned(as_word(result), as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
+  record.returned(result, as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
 }
 
@@ -3970,7 +3976,7 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t* pStats) {
   CallRecord record(302, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivity(hEngine, pStats);
-  record.returned(as_word(result), as_word(hEngine), as_word(pStats));
+  record.returned(result, as_word(hEngine), as_word(pStats));
   return result;
 }
 
@@ -3982,7 +3988,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t* pCount, zes_engine_stats_t* pStats) {
   CallRecord record(303, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivityExt(hEngine, pCount, pStats);
-  record.returned(as_word(result), as_word(hEngine), as_word(pCount), as_word(pStats));
+  record.returned(result, as_word(hEngine), as_word(pCount), as_word(pStats));
   return result;
 }
 
@@ -3994,7 +4000,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t* pProperties) {
   CallRecord record(304, __builtin_return_address(0));
   const ze_result_t result = zesEngineGetProperties(hEngine, pProperties);
-  record.returned(as_word(result), as_word(hEngine), as_word(pProperties));
+  record.returned(result, as_word(hEngine), as_word(pProperties));
   return result;
 }
 
@@ -4006,7 +4012,7 @@ ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t* pConfig) {
   CallRecord record(305, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetConfig(hPort, pConfig);
-  record.returned(as_word(result), as_word(hPort), as_word(pConfig));
+  record.returned(result, as_word(hPort), as_word(pConfig));
   return result;
 }
 
@@ -4018,7 +4024,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t* pErrors) {
   CallRecord record(306, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetFabricErrorCounters(hPort, pErrors);
-  record.returned(as_word(result), as_word(hPort), as_word(pErrors));
+  record.returned(result, as_word(hPort), as_word(pErrors));
   return result;
 }
 
@@ -4030,7 +4036,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_por
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t* pLinkType) {
   CallRecord record(307, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetLinkType(hPort, pLinkType);
-  record.returned(as_word(result), as_word(hPort), as_word(pLinkType));
+  record.returned(result, as_word(hPort), as_word(pLinkType));
   return result;
 }
 
@@ -4042,7 +4048,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t* phPort, zes_fabric_port_throughput_t** pThroughput) {
   CallRecord record(308, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
-  record.returned(as_word(result), as_word(hDevice), as_word(numPorts), as_word(phPort), as_word(pThroughput));
+  record.returned(result, as_word(hDevice), as_word(numPorts), as_word(phPort), as_word(pThroughput));
   return result;
 }
 
@@ -4054,7 +4060,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t* pProperties) {
   CallRecord record(309, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetProperties(hPort, pProperties);
-  record.returned(as_word(result), as_word(hPort), as_word(pProperties));
+  record.returned(result, as_word(hPort), as_word(pProperties));
   return result;
 }
 
@@ -4066,7 +4072,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t* pState) {
   CallRecord record(310, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetState(hPort, pState);
-  record.returned(as_word(result), as_word(hPort), as_word(pState));
+  record.returned(result, as_word(hPort), as_word(pState));
   return result;
 }
 
@@ -4078,7 +4084,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t* pThroughput) {
   CallRecord record(311, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetThroughput(hPort, pThroughput);
-  record.returned(as_word(result), as_word(hPort), as_word(pThroughput));
+  record.returned(result, as_word(hPort), as_word(pThroughput));
   return result;
 }
 
@@ -4090,7 +4096,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t* pConfig) {
   CallRecord record(312, __builtin_return_address(0));
   const ze_result_t result = zesFabricPortSetConfig(hPort, pConfig);
-  record.returned(as_word(result), as_word(hPort), as_word(pConfig));
+  record.returned(result, as_word(hPort), as_word(pConfig));
   return result;
 }
 
@@ -4102,7 +4108,7 @@ ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) {
   CallRecord record(313, __builtin_return_address(0));
   const ze_result_t result = zesFanGetConfig(hFan, pConfig);
-  record.returned(as_word(result), as_word(hFan), as_word(pConfig));
+  record.returned(result, as_word(hFan), as_word(pConfig));
   return result;
 }
 
@@ -4114,7 +4120,7 @@ ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) {
   CallRecord record(314, __builtin_return_address(0));
   const ze_result_t result = zesFanGetProperties(hFan, pProperties);
-  record.returned(as_word(result), as_word(hFan), as_word(pProperties));
+  record.returned(result, as_word(hFan), as_word(pProperties));
   return result;
 }
 
@@ -4126,7 +4132,7 @@ ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) {
   CallRecord record(315, __builtin_return_address(0));
   const ze_result_t result = zesFanGetState(hFan, units, pSpeed);
-  record.returned(as_word(result), as_word(hFan), as_word(units), as_word(pSpeed));
+  record.returned(result, as_word(hFan), as_word(units), as_word(pSpeed));
   return result;
 }
 
@@ -4138,7 +4144,7 @@ ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_spee
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
   CallRecord record(316, __builtin_return_address(0));
   const ze_result_t result = zesFanSetDefaultMode(hFan);
-  record.returned(as_word(result), as_word(hFan));
+  record.returned(result, as_word(hFan));
   return result;
 }
 
@@ -4150,7 +4156,7 @@ ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) {
   CallRecord record(317, __builtin_return_address(0));
   const ze_result_t result = zesFanSetFixedSpeedMode(hFan, speed);
-  record.returned(as_word(result), as_word(hFan), as_word(speed));
+  record.returned(result, as_word(hFan), as_word(speed));
   return result;
 }
 
@@ -4162,7 +4168,7 @@ ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) {
   CallRecord record(318, __builtin_return_address(0));
   const ze_result_t result = zesFanSetSpeedTableMode(hFan, speedTable);
-  record.returned(as_word(result), as_word(hFan), as_word(speedTable));
+  record.returned(result, as_word(hFan), as_word(speedTable));
   return result;
 }
 
@@ -4174,7 +4180,7 @@ ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) {
   CallRecord record(319, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareFlash(hFirmware, pImage, size);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pImage), as_word(size));
+  record.returned(result, as_word(hFirmware), as_word(pImage), as_word(size));
   return result;
 }
 
@@ -4186,7 +4192,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) {
   CallRecord record(320, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pSize), as_word(pFirmwareLog));
+  record.returned(result, as_word(hFirmware), as_word(pSize), as_word(pFirmwareLog));
   return result;
 }
 
@@ -4198,7 +4204,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hF
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) {
   CallRecord record(321, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pCompletionPercent));
+  record.returned(result, as_word(hFirmware), as_word(pCompletionPercent));
   return result;
 }
 
@@ -4210,7 +4216,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) {
   CallRecord record(322, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetProperties(hFirmware, pProperties);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pProperties));
+  record.returned(result, as_word(hFirmware), as_word(pProperties));
   return result;
 }
 
@@ -4222,7 +4228,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) {
   CallRecord record(323, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
-  record.returned(as_word(result), as_word(hFirmware), as_word(pVersion));
+  record.returned(result, as_word(hFirmware), as_word(pVersion));
   return result;
 }
 
@@ -4234,7 +4240,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) {
   CallRecord record(324, __builtin_return_address(0));
   const ze_result_t result = zesFirmwareSetSecurityVersionExp(hFirmware);
-  record.returned(as_word(result), as_word(hFirmware));
+  record.returned(result, as_word(hFirmware));
   return result;
 }
 
@@ -4246,7 +4252,7 @@ ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t* pCount, double* phFrequency) {
   CallRecord record(325, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pCount), as_word(phFrequency));
+  record.returned(result, as_word(hFrequency), as_word(pCount), as_word(phFrequency));
   return result;
 }
 
@@ -4258,7 +4264,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) {
   CallRecord record(326, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetProperties(hFrequency, pProperties);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pProperties));
+  record.returned(result, as_word(hFrequency), as_word(pProperties));
   return result;
 }
 
@@ -4270,7 +4276,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequ
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t* pLimits) {
   CallRecord record(327, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetRange(hFrequency, pLimits);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
+  record.returned(result, as_word(hFrequency), as_word(pLimits));
   return result;
 }
 
@@ -4282,7 +4288,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) {
   CallRecord record(328, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetState(hFrequency, pState);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pState));
+  record.returned(result, as_word(hFrequency), as_word(pState));
   return result;
 }
 
@@ -4294,7 +4300,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) {
   CallRecord record(329, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pThrottleTime));
+  record.returned(result, as_word(hFrequency), as_word(pThrottleTime));
   return result;
 }
 
@@ -4306,7 +4312,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFre
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) {
   CallRecord record(330, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pOcCapabilities));
+  record.returned(result, as_word(hFrequency), as_word(pOcCapabilities));
   return result;
 }
 
@@ -4318,7 +4324,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hF
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) {
   CallRecord record(331, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcFrequency));
+  record.returned(result, as_word(hFrequency), as_word(pCurrentOcFrequency));
   return result;
 }
 
@@ -4330,7 +4336,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) {
   CallRecord record(332, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pOcIccMax));
+  record.returned(result, as_word(hFrequency), as_word(pOcIccMax));
   return result;
 }
 
@@ -4342,7 +4348,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequen
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) {
   CallRecord record(333, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentOcMode));
+  record.returned(result, as_word(hFrequency), as_word(pCurrentOcMode));
   return result;
 }
 
@@ -4354,7 +4360,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) {
   CallRecord record(334, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pOcTjMax));
+  record.returned(result, as_word(hFrequency), as_word(pOcTjMax));
   return result;
 }
 
@@ -4366,7 +4372,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequenc
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) {
   CallRecord record(335, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pCurrentVoltageTarget), as_word(pCurrentVoltageOffset));
+  record.returned(result, as_word(hFrequency), as_word(pCurrentVoltageTarget), as_word(pCurrentVoltageOffset));
   return result;
 }
 
@@ -4378,7 +4384,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) {
   CallRecord record(336, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
-  record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcFrequency));
+  record.returned(result, as_word(hFrequency), as_word(CurrentOcFrequency));
   return result;
 }
 
@@ -4390,7 +4396,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) {
   CallRecord record(337, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
-  record.returned(as_word(result), as_word(hFrequency), as_word(ocIccMax));
+  record.returned(result, as_word(hFrequency), as_word(ocIccMax));
   return result;
 }
 
@@ -4402,7 +4408,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequen
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) {
   CallRecord record(338, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
-  record.returned(as_word(result), as_word(hFrequency), as_word(CurrentOcMode));
+  record.returned(result, as_word(hFrequency), as_word(CurrentOcMode));
   return result;
 }
 
@@ -4414,7 +4420,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) {
   CallRecord record(339, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
-  record.returned(as_word(result), as_word(hFrequency), as_word(ocTjMax));
+  record.returned(result, as_word(hFrequency), as_word(ocTjMax));
   return result;
 }
 
@@ -4426,7 +4432,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequenc
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) {
   CallRecord record(340, __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
-  record.returned(as_word(result), as_word(hFrequency), as_word(CurrentVoltageTarget), as_word(CurrentVoltageOffset));
+  record.returned(result, as_word(hFrequency), as_word(CurrentVoltageTarget), as_word(CurrentVoltageOffset));
   return result;
 }
 
@@ -4438,7 +4444,7 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) {
   CallRecord record(341, __builtin_return_address(0));
   const ze_result_t result = zesFrequencySetRange(hFrequency, pLimits);
-  record.returned(as_word(result), as_word(hFrequency), as_word(pLimits));
+  record.returned(result, as_word(hFrequency), as_word(pLimits));
   return result;
 }
 
@@ -4450,7 +4456,7 @@ ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesInit(zes_init_flags_t flags) {
   CallRecord record(342, __builtin_return_address(0));
   const ze_result_t result = zesInit(flags);
-  record.returned(as_word(result), as_word(flags));
+  record.returned(result, as_word(flags));
   return result;
 }
 
@@ -4462,7 +4468,7 @@ ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t* pProperties) {
   CallRecord record(343, __builtin_return_address(0));
   const ze_result_t result = zesLedGetProperties(hLed, pProperties);
-  record.returned(as_word(result), as_word(hLed), as_word(pProperties));
+  record.returned(result, as_word(hLed), as_word(pProperties));
   return result;
 }
 
@@ -4474,7 +4480,7 @@ ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedGetState(zes_led_handle_t hLed, zes_led_state_t* pState) {
   CallRecord record(344, __builtin_return_address(0));
   const ze_result_t result = zesLedGetState(hLed, pState);
-  record.returned(as_word(result), as_word(hLed), as_word(pState));
+  record.returned(result, as_word(hLed), as_word(pState));
   return result;
 }
 
@@ -4486,7 +4492,7 @@ ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_stat
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t* pColor) {
   CallRecord record(345, __builtin_return_address(0));
   const ze_result_t result = zesLedSetColor(hLed, pColor);
-  record.returned(as_word(result), as_word(hLed), as_word(pColor));
+  record.returned(result, as_word(hLed), as_word(pColor));
   return result;
 }
 
@@ -4498,7 +4504,7 @@ ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_le
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable) {
   CallRecord record(346, __builtin_return_address(0));
   const ze_result_t result = zesLedSetState(hLed, enable);
-  record.returned(as_word(result), as_word(hLed), as_word(enable));
+  record.returned(result, as_word(hLed), as_word(enable));
   return result;
 }
 
@@ -4510,7 +4516,7 @@ ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t en
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) {
   CallRecord record(347, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetBandwidth(hMemory, pBandwidth);
-  record.returned(as_word(result), as_word(hMemory), as_word(pBandwidth));
+  record.returned(result, as_word(hMemory), as_word(pBandwidth));
   return result;
 }
 
@@ -4522,7 +4528,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, ze
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) {
   CallRecord record(348, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetProperties(hMemory, pProperties);
-  record.returned(as_word(result), as_word(hMemory), as_word(pProperties));
+  record.returned(result, as_word(hMemory), as_word(pProperties));
   return result;
 }
 
@@ -4534,7 +4540,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t* pState) {
   CallRecord record(349, __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetState(hMemory, pState);
-  record.returned(as_word(result), as_word(hMemory), as_word(pState));
+  record.returned(result, as_word(hMemory), as_word(pState));
   return result;
 }
 
@@ -4546,7 +4552,7 @@ ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_me
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   CallRecord record(350, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
 }
 
@@ -4558,7 +4564,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   CallRecord record(351, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
 }
 
@@ -4570,7 +4576,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t* pControlState, zes_pending_action_t* pPendingAction) {
   CallRecord record(352, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlState), as_word(pPendingAction));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pControlState), as_word(pPendingAction));
   return result;
 }
 
@@ -4582,7 +4588,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t* pControlProperties) {
   CallRecord record(353, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pControlProperties));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pControlProperties));
   return result;
 }
 
@@ -4594,7 +4600,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclo
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t* pDomainProperties) {
   CallRecord record(354, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(pDomainProperties));
+  record.returned(result, as_word(hDomainHandle), as_word(pDomainProperties));
   return result;
 }
 
@@ -4606,7 +4612,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t* pVFProperties) {
   CallRecord record(355, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(pVFProperties));
+  record.returned(result, as_word(hDomainHandle), as_word(pVFProperties));
   return result;
 }
 
@@ -4618,7 +4624,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t* PointValue) {
   CallRecord record(356, __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(VFArrayType), as_word(PointIndex), as_word(PointValue));
+  record.returned(result, as_word(hDomainHandle), as_word(VFType), as_word(VFArrayType), as_word(PointIndex), as_word(PointValue));
   return result;
 }
 
@@ -4630,7 +4636,7 @@ ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t* pPendingAction) {
   CallRecord record(357, __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(DomainControl), as_word(pValue), as_word(pPendingAction));
+  record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue), as_word(pPendingAction));
   return result;
 }
 
@@ -4642,7 +4648,7 @@ ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue) {
   CallRecord record(358, __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
-  record.returned(as_word(result), as_word(hDomainHandle), as_word(VFType), as_word(PointIndex), as_word(PointValue));
+  record.returned(result, as_word(hDomainHandle), as_word(VFType), as_word(PointIndex), as_word(PointValue));
   return result;
 }
 
@@ -4654,7 +4660,7 @@ ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double* pFactor) {
   CallRecord record(359, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetConfig(hPerf, pFactor);
-  record.returned(as_word(result), as_word(hPerf), as_word(pFactor));
+  record.returned(result, as_word(hPerf), as_word(pFactor));
   return result;
 }
 
@@ -4666,7 +4672,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t* pProperties) {
   CallRecord record(360, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetProperties(hPerf, pProperties);
-  record.returned(as_word(result), as_word(hPerf), as_word(pProperties));
+  record.returned(result, as_word(hPerf), as_word(pProperties));
   return result;
 }
 
@@ -4678,7 +4684,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor) {
   CallRecord record(361, __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorSetConfig(hPerf, factor);
-  record.returned(as_word(result), as_word(hPerf), as_word(factor));
+  record.returned(result, as_word(hPerf), as_word(factor));
   return result;
 }
 
@@ -4690,7 +4696,7 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hP
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t* pEnergy) {
   CallRecord record(362, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyCounter(hPower, pEnergy);
-  record.returned(as_word(result), as_word(hPower), as_word(pEnergy));
+  record.returned(result, as_word(hPower), as_word(pEnergy));
   return result;
 }
 
@@ -4702,7 +4708,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) {
   CallRecord record(363, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyThreshold(hPower, pThreshold);
-  record.returned(as_word(result), as_word(hPower), as_word(pThreshold));
+  record.returned(result, as_word(hPower), as_word(pThreshold));
   return result;
 }
 
@@ -4714,7 +4720,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) {
   CallRecord record(364, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
-  record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
+  record.returned(result, as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
 }
 
@@ -4726,7 +4732,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_pow
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   CallRecord record(365, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt(hPower, pCount, pSustained);
-  record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
+  record.returned(result, as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
 }
 
@@ -4738,7 +4744,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t* pLimit) {
   CallRecord record(366, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt2(hPower, pLimit);
-  record.returned(as_word(result), as_word(hPower), as_word(pLimit));
+  record.returned(result, as_word(hPower), as_word(pLimit));
   return result;
 }
 
@@ -4750,7 +4756,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) {
   CallRecord record(367, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetProperties(hPower, pProperties);
-  record.returned(as_word(result), as_word(hPower), as_word(pProperties));
+  record.returned(result, as_word(hPower), as_word(pProperties));
   return result;
 }
 
@@ -4762,7 +4768,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t* pInstantPower, uint32_t* pAveragePower) {
   CallRecord record(368, __builtin_return_address(0));
   const ze_result_t result = zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
-  record.returned(as_word(result), as_word(hPower), as_word(pInstantPower), as_word(pAveragePower));
+  record.returned(result, as_word(hPower), as_word(pInstantPower), as_word(pAveragePower));
   return result;
 }
 
@@ -4774,7 +4780,7 @@ ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) {
   CallRecord record(369, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetEnergyThreshold(hPower, threshold);
-  record.returned(as_word(result), as_word(hPower), as_word(threshold));
+  record.returned(result, as_word(hPower), as_word(threshold));
   return result;
 }
 
@@ -4786,7 +4792,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) {
   CallRecord record(370, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
-  record.returned(as_word(result), as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
+  record.returned(result, as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
 }
 
@@ -4798,7 +4804,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   CallRecord record(371, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt(hPower, pCount, pSustained);
-  record.returned(as_word(result), as_word(hPower), as_word(pCount), as_word(pSustained));
+  record.returned(result, as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
 }
 
@@ -4810,7 +4816,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uint32_t limit) {
   CallRecord record(372, __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt2(hPower, limit);
-  record.returned(as_word(result), as_word(hPower), as_word(limit));
+  record.returned(result, as_word(hPower), as_word(limit));
   return result;
 }
 
@@ -4822,7 +4828,7 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t* pProperties) {
   CallRecord record(373, __builtin_return_address(0));
   const ze_result_t result = zesPsuGetProperties(hPsu, pProperties);
-  record.returned(as_word(result), as_word(hPsu), as_word(pProperties));
+  record.returned(result, as_word(hPsu), as_word(pProperties));
   return result;
 }
 
@@ -4834,7 +4840,7 @@ ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t* pState) {
   CallRecord record(374, __builtin_return_address(0));
   const ze_result_t result = zesPsuGetState(hPsu, pState);
-  record.returned(as_word(result), as_word(hPsu), as_word(pState));
+  record.returned(result, as_word(hPsu), as_word(pState));
   return result;
 }
 
@@ -4846,7 +4852,7 @@ ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_stat
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) {
   CallRecord record(375, __builtin_return_address(0));
   const ze_result_t result = zesRasClearStateExp(hRas, category);
-  record.returned(as_word(result), as_word(hRas), as_word(category));
+  record.returned(result, as_word(hRas), as_word(category));
   return result;
 }
 
@@ -4858,7 +4864,7 @@ ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) {
   CallRecord record(376, __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfig(hRas, pConfig);
-  record.returned(as_word(result), as_word(hRas), as_word(pConfig));
+  record.returned(result, as_word(hRas), as_word(pConfig));
   return result;
 }
 
@@ -4870,7 +4876,7 @@ ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_con
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) {
   CallRecord record(377, __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfigExp(hRas, count, pConfig);
-  record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
+  record.returned(result, as_word(hRas), as_word(count), as_word(pConfig));
   return result;
 }
 
@@ -4882,7 +4888,7 @@ ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) {
   CallRecord record(378, __builtin_return_address(0));
   const ze_result_t result = zesRasGetProperties(hRas, pProperties);
-  record.returned(as_word(result), as_word(hRas), as_word(pProperties));
+  record.returned(result, as_word(hRas), as_word(pProperties));
   return result;
 }
 
@@ -4894,7 +4900,7 @@ ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) {
   CallRecord record(379, __builtin_return_address(0));
   const ze_result_t result = zesRasGetState(hRas, clear, pState);
-  record.returned(as_word(result), as_word(hRas), as_word(clear), as_word(pState));
+  record.returned(result, as_word(hRas), as_word(clear), as_word(pState));
   return result;
 }
 
@@ -4906,7 +4912,7 @@ ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t cl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) {
   CallRecord record(380, __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp(hRas, pCount, pState);
-  record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pState));
+  record.returned(result, as_word(hRas), as_word(pCount), as_word(pState));
   return result;
 }
 
@@ -4918,7 +4924,7 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t*
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) {
   CallRecord record(381, __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp2(hRas, count, pCategories, pState);
-  record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pCategories), as_word(pState));
+  record.returned(result, as_word(hRas), as_word(count), as_word(pCategories), as_word(pState));
   return result;
 }
 
@@ -4930,7 +4936,7 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) {
   CallRecord record(382, __builtin_return_address(0));
   const ze_result_t result = zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
-  record.returned(as_word(result), as_word(hRas), as_word(pCount), as_word(pCategories));
+  record.returned(result, as_word(hRas), as_word(pCount), as_word(pCategories));
   return result;
 }
 
@@ -4942,7 +4948,7 @@ ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) {
   CallRecord record(383, __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfig(hRas, pConfig);
-  record.returned(as_word(result), as_word(hRas), as_word(pConfig));
+  record.returned(result, as_word(hRas), as_word(pConfig));
   return result;
 }
 
@@ -4954,7 +4960,7 @@ ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_r
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) {
   CallRecord record(384, __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfigExp(hRas, count, pConfig);
-  record.returned(as_word(result), as_word(hRas), as_word(count), as_word(pConfig));
+  record.returned(result, as_word(hRas), as_word(count), as_word(pConfig));
   return result;
 }
 
@@ -4966,7 +4972,7 @@ ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t* pMode) {
   CallRecord record(385, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetCurrentMode(hScheduler, pMode);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pMode));
+  record.returned(result, as_word(hScheduler), as_word(pMode));
   return result;
 }
 
@@ -4978,7 +4984,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hSch
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t* pProperties) {
   CallRecord record(386, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetProperties(hScheduler, pProperties);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pProperties));
+  record.returned(result, as_word(hScheduler), as_word(pProperties));
   return result;
 }
 
@@ -4990,7 +4996,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hSche
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t* pConfig) {
   CallRecord record(387, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
-  record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
+  record.returned(result, as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
 }
 
@@ -5002,7 +5008,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t* pConfig) {
   CallRecord record(388, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
-  record.returned(as_word(result), as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
+  record.returned(result, as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
 }
 
@@ -5014,7 +5020,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   CallRecord record(389, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
+  record.returned(result, as_word(hScheduler), as_word(pNeedReload));
   return result;
 }
 
@@ -5026,7 +5032,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   CallRecord record(390, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pNeedReload));
+  record.returned(result, as_word(hScheduler), as_word(pNeedReload));
   return result;
 }
 
@@ -5038,7 +5044,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hS
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t* pProperties, ze_bool_t* pNeedReload) {
   CallRecord record(391, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
+  record.returned(result, as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
 }
 
@@ -5050,7 +5056,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hSch
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t* pProperties, ze_bool_t* pNeedReload) {
   CallRecord record(392, __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
-  record.returned(as_word(result), as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
+  record.returned(result, as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
 }
 
@@ -5062,7 +5068,7 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hS
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t* pMode) {
   CallRecord record(393, __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetMode(hStandby, pMode);
-  record.returned(as_word(result), as_word(hStandby), as_word(pMode));
+  record.returned(result, as_word(hStandby), as_word(pMode));
   return result;
 }
 
@@ -5074,7 +5080,7 @@ ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t* pProperties) {
   CallRecord record(394, __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetProperties(hStandby, pProperties);
-  record.returned(as_word(result), as_word(hStandby), as_word(pProperties));
+  record.returned(result, as_word(hStandby), as_word(pProperties));
   return result;
 }
 
@@ -5086,7 +5092,7 @@ ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStan
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode) {
   CallRecord record(395, __builtin_return_address(0));
   const ze_result_t result = zesStandbySetMode(hStandby, mode);
-  record.returned(as_word(result), as_word(hStandby), as_word(mode));
+  record.returned(result, as_word(hStandby), as_word(mode));
   return result;
 }
 
@@ -5098,7 +5104,7 @@ ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) {
   CallRecord record(396, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetConfig(hTemperature, pConfig);
-  record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
+  record.returned(result, as_word(hTemperature), as_word(pConfig));
   return result;
 }
 
@@ -5110,7 +5116,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTempera
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) {
   CallRecord record(397, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetProperties(hTemperature, pProperties);
-  record.returned(as_word(result), as_word(hTemperature), as_word(pProperties));
+  record.returned(result, as_word(hTemperature), as_word(pProperties));
   return result;
 }
 
@@ -5122,7 +5128,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTem
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) {
   CallRecord record(398, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetState(hTemperature, pTemperature);
-  record.returned(as_word(result), as_word(hTemperature), as_word(pTemperature));
+  record.returned(result, as_word(hTemperature), as_word(pTemperature));
   return result;
 }
 
@@ -5134,7 +5140,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperat
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) {
   CallRecord record(399, __builtin_return_address(0));
   const ze_result_t result = zesTemperatureSetConfig(hTemperature, pConfig);
-  record.returned(as_word(result), as_word(hTemperature), as_word(pConfig));
+  record.returned(result, as_word(hTemperature), as_word(pConfig));
   return result;
 }
 
@@ -5146,7 +5152,7 @@ ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTempera
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t* pCapability) {
   CallRecord record(400, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
+  record.returned(result, as_word(hVFhandle), as_word(pCapability));
   return result;
 }
 
@@ -5158,7 +5164,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t* pCapability) {
   CallRecord record(401, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCapability));
+  record.returned(result, as_word(hVFhandle), as_word(pCapability));
   return result;
 }
 
@@ -5170,7 +5176,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp_t* pEngineUtil) {
   CallRecord record(402, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
+  record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
 }
 
@@ -5182,7 +5188,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp2_t* pEngineUtil) {
   CallRecord record(403, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
+  record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
 }
 
@@ -5194,7 +5200,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp_t* pMemUtil) {
   CallRecord record(404, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
+  record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
 }
 
@@ -5206,7 +5212,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp2_t* pMemUtil) {
   CallRecord record(405, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
+  record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
 }
 
@@ -5218,7 +5224,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t* pProperties) {
   CallRecord record(406, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(pProperties));
+  record.returned(result, as_word(hVFhandle), as_word(pProperties));
   return result;
 }
 
@@ -5230,7 +5236,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable) {
   CallRecord record(407, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(flags), as_word(enable));
+  record.returned(result, as_word(hVFhandle), as_word(flags), as_word(enable));
   return result;
 }
 
@@ -5242,7 +5248,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval) {
   CallRecord record(408, __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
-  record.returned(as_word(result), as_word(hVFhandle), as_word(flag), as_word(samplingInterval));
+  record.returned(result, as_word(hVFhandle), as_word(flag), as_word(samplingInterval));
   return result;
 }
 
@@ -5254,7 +5260,7 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value) {
   CallRecord record(409, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hMetricGroup), as_word(value));
+  record.returned(result, as_word(hCommandList), as_word(hMetricGroup), as_word(value));
   return result;
 }
 
@@ -5266,7 +5272,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList) {
   CallRecord record(410, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricMemoryBarrier(hCommandList);
-  record.returned(as_word(result), as_word(hCommandList));
+  record.returned(result, as_word(hCommandList));
   return result;
 }
 
@@ -5278,7 +5284,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_comman
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(411, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery));
+  record.returned(result, as_word(hCommandList), as_word(hMetricQuery));
   return result;
 }
 
@@ -5292,7 +5298,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_l
   CheckedCall checked("zetCommandListAppendMetricQueryEnd", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hMetricQuery), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
+  record.returned(result, as_word(hCommandList), as_word(hMetricQuery), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
 
@@ -5304,7 +5310,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_lis
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) {
   CallRecord record(413, __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
-  record.returned(as_word(result), as_word(hCommandList), as_word(hMetricStreamer), as_word(value));
+  record.returned(result, as_word(hCommandList), as_word(hMetricStreamer), as_word(value));
   return result;
 }
 
@@ -5316,7 +5322,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_comma
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t* phMetricGroups) {
   CallRecord record(414, __builtin_return_address(0));
   const ze_result_t result = zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(count), as_word(phMetricGroups));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(count), as_word(phMetricGroups));
   return result;
 }
 
@@ -5328,7 +5334,7 @@ ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t* event) {
   CallRecord record(415, __builtin_return_address(0));
   const ze_result_t result = zetDebugAcknowledgeEvent(hDebug, event);
-  record.returned(as_word(result), as_word(hDebug), as_word(event));
+  record.returned(result, as_word(hDebug), as_word(event));
   return result;
 }
 
@@ -5340,7 +5346,7 @@ ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t* config, zet_debug_session_handle_t* phDebug) {
   CallRecord record(416, __builtin_return_address(0));
   const ze_result_t result = zetDebugAttach(hDevice, config, phDebug);
-  record.returned(as_word(result), as_word(hDevice), as_word(config), received(result, phDebug));
+  record.returned(result, as_word(hDevice), as_word(config), received(result, phDebug));
   return result;
 }
 
@@ -5352,7 +5358,7 @@ ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugDetach(zet_debug_session_handle_t hDebug) {
   CallRecord record(417, __builtin_return_address(0));
   const ze_result_t result = zetDebugDetach(hDebug);
-  record.returned(as_word(result), as_word(hDebug));
+  record.returned(result, as_word(hDebug));
   return result;
 }
 
@@ -5364,7 +5370,7 @@ ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   CallRecord record(418, __builtin_return_address(0));
   const ze_result_t result = zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(pRegisterSetProperties));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
 }
 
@@ -5376,7 +5382,7 @@ ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   CallRecord record(419, __builtin_return_address(0));
   const ze_result_t result = zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(pCount), as_word(pRegisterSetProperties));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
 }
 
@@ -5388,7 +5394,7 @@ ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_s
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   CallRecord record(420, __builtin_return_address(0));
   const ze_result_t result = zetDebugInterrupt(hDebug, thread);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread));
+  record.returned(result, as_word(hDebug), as_word(thread));
   return result;
 }
 
@@ -5400,7 +5406,7 @@ ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebu
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t* event) {
   CallRecord record(421, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadEvent(hDebug, timeout, event);
-  record.returned(as_word(result), as_word(hDebug), as_word(timeout), as_word(event));
+  record.returned(result, as_word(hDebug), as_word(timeout), as_word(event));
   return result;
 }
 
@@ -5412,7 +5418,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebu
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, void* buffer) {
   CallRecord record(422, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadMemory(hDebug, thread, desc, size, buffer);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
 }
 
@@ -5424,7 +5430,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDeb
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   CallRecord record(423, __builtin_return_address(0));
   const ze_result_t result = zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
 }
 
@@ -5436,7 +5442,7 @@ ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   CallRecord record(424, __builtin_return_address(0));
   const ze_result_t result = zetDebugResume(hDebug, thread);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread));
+  record.returned(result, as_word(hDebug), as_word(thread));
   return result;
 }
 
@@ -5448,7 +5454,7 @@ ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, const void* buffer) {
   CallRecord record(425, __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
 }
 
@@ -5460,7 +5466,7 @@ ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   CallRecord record(426, __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
-  record.returned(as_word(result), as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
+  record.returned(result, as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
 }
 
@@ -5472,7 +5478,7 @@ ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t* phMetrics, const char* pMetricGroupNamePrefix, const char* pDescription, uint32_t* pMetricGroupCount, zet_metric_group_handle_t* phMetricGroup) {
   CallRecord record(427, __builtin_return_address(0));
   const ze_result_t result = zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
-  record.returned(as_word(result), as_word(hDevice), as_word(metricCount), as_word(phMetrics), as_word(pMetricGroupNamePrefix), as_word(pDescription), as_word(pMetricGroupCount), as_word(phMetricGroup));
+  record.returned(result, as_word(hDevice), as_word(metricCount), as_word(phMetrics), as_word(pMetricGroupNamePrefix), as_word(pDescription), as_word(pMetricGroupCount), as_word(phMetricGroup));
   return result;
 }
 
@@ -5484,7 +5490,7 @@ ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_devi
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceDisableMetricsExp(zet_device_handle_t hDevice) {
   CallRecord record(428, __builtin_return_address(0));
   const ze_result_t result = zetDeviceDisableMetricsExp(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -5496,7 +5502,7 @@ ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDe
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceEnableMetricsExp(zet_device_handle_t hDevice) {
   CallRecord record(429, __builtin_return_address(0));
   const ze_result_t result = zetDeviceEnableMetricsExp(hDevice);
-  record.returned(as_word(result), as_word(hDevice));
+  record.returned(result, as_word(hDevice));
   return result;
 }
 
@@ -5508,7 +5514,7 @@ ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDev
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, uint32_t* pMetricGroupsCountPerConcurrentGroup, uint32_t* pConcurrentGroupCount) {
   CallRecord record(430, __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
-  record.returned(as_word(result), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(pMetricGroupsCountPerConcurrentGroup), as_word(pConcurrentGroupCount));
+  record.returned(result, as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(pMetricGroupsCountPerConcurrentGroup), as_word(pConcurrentGroupCount));
   return result;
 }
 
@@ -5520,7 +5526,7 @@ ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t* pDebugProperties) {
   CallRecord record(431, __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetDebugProperties(hDevice, pDebugProperties);
-  record.returned(as_word(result), as_word(hDevice), as_word(pDebugProperties));
+  record.returned(result, as_word(hDevice), as_word(pDebugProperties));
   return result;
 }
 
@@ -5532,7 +5538,7 @@ ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t* pProfileProperties) {
   CallRecord record(432, __builtin_return_address(0));
   const ze_result_t result = zetKernelGetProfileInfo(hKernel, pProfileProperties);
-  record.returned(as_word(result), as_word(hKernel), as_word(pProfileProperties));
+  record.returned(result, as_word(hKernel), as_word(pProfileProperties));
   return result;
 }
 
@@ -5544,7 +5550,7 @@ ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKerne
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t* pParameterValues, uint32_t parameterCount, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   CallRecord record(433, __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterValues), as_word(parameterCount), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
+  record.returned(result, as_word(hMetricProgrammable), as_word(pParameterValues), as_word(parameterCount), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
 }
 
@@ -5556,7 +5562,7 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_prog
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t* pParameterValues, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   CallRecord record(434, __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterCount), as_word(pParameterValues), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
+  record.returned(result, as_word(hMetricProgrammable), as_word(parameterCount), as_word(pParameterValues), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
 }
 
@@ -5568,7 +5574,7 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_pro
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t* phMetricDecoder) {
   CallRecord record(435, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
-  record.returned(as_word(result), as_word(hMetricTracer), received(result, phMetricDecoder));
+  record.returned(result, as_word(hMetricTracer), received(result, phMetricDecoder));
   return result;
 }
 
@@ -5580,7 +5586,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder) {
   CallRecord record(436, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderDestroyExp(phMetricDecoder);
-  record.returned(as_word(result), as_word(phMetricDecoder));
+  record.returned(result, as_word(phMetricDecoder));
   return result;
 }
 
@@ -5592,7 +5598,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   CallRecord record(437, __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
-  record.returned(as_word(result), as_word(hMetricDecoder), as_word(pCount), as_word(phMetrics));
+  record.returned(result, as_word(hMetricDecoder), as_word(pCount), as_word(phMetrics));
   return result;
 }
 
@@ -5604,7 +5610,7 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
   CallRecord record(438, __builtin_return_address(0));
   const ze_result_t result = zetMetricDestroyExp(hMetric);
-  record.returned(as_word(result), as_word(hMetric));
+  record.returned(result, as_word(hMetric));
   return result;
 }
 
@@ -5616,7 +5622,7 @@ ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   CallRecord record(439, __builtin_return_address(0));
   const ze_result_t result = zetMetricGet(hMetricGroup, pCount, phMetrics);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(pCount), as_word(phMetrics));
+  record.returned(result, as_word(hMetricGroup), as_word(pCount), as_word(phMetrics));
   return result;
 }
 
@@ -5628,7 +5634,7 @@ ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGrou
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t* pProperties) {
   CallRecord record(440, __builtin_return_address(0));
   const ze_result_t result = zetMetricGetProperties(hMetric, pProperties);
-  record.returned(as_word(result), as_word(hMetric), as_word(pProperties));
+  record.returned(result, as_word(hMetric), as_word(pProperties));
   return result;
 }
 
@@ -5640,7 +5646,7 @@ ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t* pErrorStringSize, char* pErrorString) {
   CallRecord record(441, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric), as_word(pErrorStringSize), as_word(pErrorString));
+  record.returned(result, as_word(hMetricGroup), as_word(hMetric), as_word(pErrorStringSize), as_word(pErrorString));
   return result;
 }
 
@@ -5652,7 +5658,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t* pExportData, zet_metric_calculate_exp_desc_t* pCalculateDescriptor, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   CallRecord record(442, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
-  record.returned(as_word(result), as_word(hDriver), as_word(type), as_word(exportDataSize), as_word(pExportData), as_word(pCalculateDescriptor), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
+  record.returned(result, as_word(hDriver), as_word(type), as_word(exportDataSize), as_word(pExportData), as_word(pCalculateDescriptor), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
 }
 
@@ -5664,7 +5670,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driv
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pMetricValueCount, zet_typed_value_t* pMetricValues) {
   CallRecord record(443, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pMetricValueCount), as_word(pMetricValues));
+  record.returned(result, as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pMetricValueCount), as_word(pMetricValues));
   return result;
 }
 
@@ -5676,7 +5682,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_gro
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   CallRecord record(444, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
+  record.returned(result, as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
 }
 
@@ -5688,7 +5694,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup) {
   CallRecord record(445, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCloseExp(hMetricGroup);
-  record.returned(as_word(result), as_word(hMetricGroup));
+  record.returned(result, as_word(hMetricGroup));
   return result;
 }
 
@@ -5700,7 +5706,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char* pName, const char* pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t* phMetricGroup) {
   CallRecord record(446, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
-  record.returned(as_word(result), as_word(hDevice), as_word(pName), as_word(pDescription), as_word(samplingType), as_word(phMetricGroup));
+  record.returned(result, as_word(hDevice), as_word(pName), as_word(pDescription), as_word(samplingType), as_word(phMetricGroup));
   return result;
 }
 
@@ -5712,7 +5718,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevic
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup) {
   CallRecord record(447, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupDestroyExp(hMetricGroup);
-  record.returned(as_word(result), as_word(hMetricGroup));
+  record.returned(result, as_word(hMetricGroup));
   return result;
 }
 
@@ -5724,7 +5730,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_group_handle_t* phMetricGroups) {
   CallRecord record(448, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGet(hDevice, pCount, phMetricGroups);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricGroups));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMetricGroups));
   return result;
 }
 
@@ -5736,7 +5742,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uin
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t* pRawData, size_t rawDataSize, size_t* pExportDataSize, uint8_t* pExportData) {
   CallRecord record(449, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(pRawData), as_word(rawDataSize), as_word(pExportDataSize), as_word(pExportData));
+  record.returned(result, as_word(hMetricGroup), as_word(pRawData), as_word(rawDataSize), as_word(pExportDataSize), as_word(pExportData));
   return result;
 }
 
@@ -5748,7 +5754,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t* globalTimestamp, uint64_t* metricTimestamp) {
   CallRecord record(450, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(synchronizedWithHost), as_word(globalTimestamp), as_word(metricTimestamp));
+  record.returned(result, as_word(hMetricGroup), as_word(synchronizedWithHost), as_word(globalTimestamp), as_word(metricTimestamp));
   return result;
 }
 
@@ -5760,7 +5766,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_gr
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t* pProperties) {
   CallRecord record(451, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetProperties(hMetricGroup, pProperties);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(pProperties));
+  record.returned(result, as_word(hMetricGroup), as_word(pProperties));
   return result;
 }
 
@@ -5772,7 +5778,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handl
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric) {
   CallRecord record(452, __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
-  record.returned(as_word(result), as_word(hMetricGroup), as_word(hMetric));
+  record.returned(result, as_word(hMetricGroup), as_word(hMetric));
   return result;
 }
 
@@ -5784,7 +5790,7 @@ ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_programmable_exp_handle_t* phMetricProgrammables) {
   CallRecord record(453, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
-  record.returned(as_word(result), as_word(hDevice), as_word(pCount), as_word(phMetricProgrammables));
+  record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMetricProgrammables));
   return result;
 }
 
@@ -5796,7 +5802,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hD
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t* pParameterCount, zet_metric_programmable_param_info_exp_t* pParameterInfo) {
   CallRecord record(454, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pParameterCount), as_word(pParameterInfo));
+  record.returned(result, as_word(hMetricProgrammable), as_word(pParameterCount), as_word(pParameterInfo));
   return result;
 }
 
@@ -5808,7 +5814,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_pr
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t* pValueInfoCount, zet_metric_programmable_param_value_info_exp_t* pValueInfo) {
   CallRecord record(455, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(parameterOrdinal), as_word(pValueInfoCount), as_word(pValueInfo));
+  record.returned(result, as_word(hMetricProgrammable), as_word(parameterOrdinal), as_word(pValueInfoCount), as_word(pValueInfo));
   return result;
 }
 
@@ -5820,7 +5826,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metr
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t* pProperties) {
   CallRecord record(456, __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
-  record.returned(as_word(result), as_word(hMetricProgrammable), as_word(pProperties));
+  record.returned(result, as_word(hMetricProgrammable), as_word(pProperties));
   return result;
 }
 
@@ -5832,7 +5838,7 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_p
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t* phMetricQuery) {
   CallRecord record(457, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
-  record.returned(as_word(result), as_word(hMetricQueryPool), as_word(index), received(result, phMetricQuery));
+  record.returned(result, as_word(hMetricQueryPool), as_word(index), received(result, phMetricQuery));
   return result;
 }
 
@@ -5844,7 +5850,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(458, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryDestroy(hMetricQuery);
-  record.returned(as_word(result), as_word(hMetricQuery));
+  record.returned(result, as_word(hMetricQuery));
   return result;
 }
 
@@ -5856,7 +5862,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hM
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(459, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
-  record.returned(as_word(result), as_word(hMetricQuery), as_word(pRawDataSize), as_word(pRawData));
+  record.returned(result, as_word(hMetricQuery), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
@@ -5868,7 +5874,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hM
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t* desc, zet_metric_query_pool_handle_t* phMetricQueryPool) {
   CallRecord record(460, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), received(result, phMetricQueryPool));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), received(result, phMetricQueryPool));
   return result;
 }
 
@@ -5880,7 +5886,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hCon
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool) {
   CallRecord record(461, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolDestroy(hMetricQueryPool);
-  record.returned(as_word(result), as_word(hMetricQueryPool));
+  record.returned(result, as_word(hMetricQueryPool));
   return result;
 }
 
@@ -5892,7 +5898,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(462, __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryReset(hMetricQuery);
-  record.returned(as_word(result), as_word(hMetricQuery));
+  record.returned(result, as_word(hMetricQuery));
   return result;
 }
 
@@ -5904,7 +5910,7 @@ ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMet
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) {
   CallRecord record(463, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerClose(hMetricStreamer);
-  record.returned(as_word(result), as_word(hMetricStreamer));
+  record.returned(result, as_word(hMetricStreamer));
   return result;
 }
 
@@ -5916,7 +5922,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) {
   CallRecord record(464, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), as_word(hNotificationEvent), received(result, phMetricStreamer));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), as_word(hNotificationEvent), received(result, phMetricStreamer));
   return result;
 }
 
@@ -5928,7 +5934,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContex
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(465, __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
-  record.returned(as_word(result), as_word(hMetricStreamer), as_word(maxReportCount), as_word(pRawDataSize), as_word(pRawData));
+  record.returned(result, as_word(hMetricStreamer), as_word(maxReportCount), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
@@ -5940,7 +5946,7 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_hand
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, zet_metric_tracer_exp_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t* phMetricTracer) {
   CallRecord record(466, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
-  record.returned(as_word(result), as_word(hContext), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(desc), as_word(hNotificationEvent), received(result, phMetricTracer));
+  record.returned(result, as_word(hContext), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(desc), as_word(hNotificationEvent), received(result, phMetricTracer));
   return result;
 }
 
@@ -5952,7 +5958,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hCon
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t* pRawDataSize, uint8_t* pRawData, uint32_t metricsCount, zet_metric_handle_t* phMetrics, uint32_t* pSetCount, uint32_t* pMetricEntriesCountPerSet, uint32_t* pMetricEntriesCount, zet_metric_entry_exp_t* pMetricEntries) {
   CallRecord record(467, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
-  record.returned(as_word(result), as_word(phMetricDecoder), as_word(pRawDataSize), as_word(pRawData), as_word(metricsCount), as_word(phMetrics), as_word(pSetCount), as_word(pMetricEntriesCountPerSet), as_word(pMetricEntriesCount), as_word(pMetricEntries));
+  record.returned(result, as_word(phMetricDecoder), as_word(pRawDataSize), as_word(pRawData), as_word(metricsCount), as_word(phMetrics), as_word(pSetCount), as_word(pMetricEntriesCountPerSet), as_word(pMetricEntriesCount), as_word(pMetricEntries));
   return result;
 }
 
@@ -5964,7 +5970,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer) {
   CallRecord record(468, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDestroyExp(hMetricTracer);
-  record.returned(as_word(result), as_word(hMetricTracer));
+  record.returned(result, as_word(hMetricTracer));
   return result;
 }
 
@@ -5976,7 +5982,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   CallRecord record(469, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDisableExp(hMetricTracer, synchronous);
-  record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
+  record.returned(result, as_word(hMetricTracer), as_word(synchronous));
   return result;
 }
 
@@ -5988,7 +5994,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_ha
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   CallRecord record(470, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerEnableExp(hMetricTracer, synchronous);
-  record.returned(as_word(result), as_word(hMetricTracer), as_word(synchronous));
+  record.returned(result, as_word(hMetricTracer), as_word(synchronous));
   return result;
 }
 
@@ -6000,7 +6006,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_han
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(471, __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
-  record.returned(as_word(result), as_word(hMetricTracer), as_word(pRawDataSize), as_word(pRawData));
+  record.returned(result, as_word(hMetricTracer), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
 
@@ -6012,7 +6018,7 @@ ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t* pSize, uint8_t* pDebugInfo) {
   CallRecord record(472, __builtin_return_address(0));
   const ze_result_t result = zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
-  record.returned(as_word(result), as_word(hModule), as_word(format), as_word(pSize), as_word(pDebugInfo));
+  record.returned(result, as_word(hModule), as_word(format), as_word(pSize), as_word(pDebugInfo));
   return result;
 }
 
@@ -6024,7 +6030,7 @@ ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule,
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* phTracer) {
   CallRecord record(473, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpCreate(hContext, desc, phTracer);
-  record.returned(as_word(result), as_word(hContext), as_word(desc), received(result, phTracer));
+  record.returned(result, as_word(hContext), as_word(desc), received(result, phTracer));
   return result;
 }
 
@@ -6036,7 +6042,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer) {
   CallRecord record(474, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpDestroy(hTracer);
-  record.returned(as_word(result), as_word(hTracer));
+  record.returned(result, as_word(hTracer));
   return result;
 }
 
@@ -6048,7 +6054,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTrace
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable) {
   CallRecord record(475, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEnabled(hTracer, enable);
-  record.returned(as_word(result), as_word(hTracer), as_word(enable));
+  record.returned(result, as_word(hTracer), as_word(enable));
   return result;
 }
 
@@ -6060,7 +6066,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTr
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   CallRecord record(476, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEpilogues(hTracer, pCoreCbs);
-  record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
+  record.returned(result, as_word(hTracer), as_word(pCoreCbs));
   return result;
 }
 
@@ -6072,7 +6078,7 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t h
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   CallRecord record(477, __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetPrologues(hTracer, pCoreCbs);
-  record.returned(as_word(result), as_word(hTracer), as_word(pCoreCbs));
+  record.returned(result, as_word(hTracer), as_word(pCoreCbs));
   return result;
 }
 
@@ -6082,484 +6088,484 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetPrologues(zet_tracer_exp_handle_t h
 }
 
 const TracedFunction all[] = {
-    {"zeCommandListAppendBarrier", "zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendBarrier), reinterpret_cast<void*>(examined_zeCommandListAppendBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendBarrier), reinterpret_cast<void*>(traced_zeCommandListAppendBarrier)},
-    {"zeCommandListAppendEventReset", "zeCommandListAppendEventReset(hCommandList, hEvent)", reinterpret_cast<void*>(zeCommandListAppendEventReset), reinterpret_cast<void*>(watched_zeCommandListAppendEventReset), reinterpret_cast<void*>(watched_zeCommandListAppendEventReset), reinterpret_cast<void*>(traced_zeCommandListAppendEventReset)},
-    {"zeCommandListAppendGraphExt", "zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendGraphExt), reinterpret_cast<void*>(watched_zeCommandListAppendGraphExt), reinterpret_cast<void*>(watched_zeCommandListAppendGraphExt), reinterpret_cast<void*>(traced_zeCommandListAppendGraphExt)},
-    {"zeCommandListAppendHostFunction", "zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendHostFunction), reinterpret_cast<void*>(watched_zeCommandListAppendHostFunction), reinterpret_cast<void*>(watched_zeCommandListAppendHostFunction), reinterpret_cast<void*>(traced_zeCommandListAppendHostFunction)},
-    {"zeCommandListAppendImageCopy", "zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopy), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopy), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopy), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopy)},
-    {"zeCommandListAppendImageCopyFromMemory", "zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyFromMemory)},
-    {"zeCommandListAppendImageCopyFromMemoryExt", "zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyFromMemoryExt)},
-    {"zeCommandListAppendImageCopyRegion", "zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyRegion)},
-    {"zeCommandListAppendImageCopyToMemory", "zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyToMemory)},
-    {"zeCommandListAppendImageCopyToMemoryExt", "zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyToMemoryExt)},
-    {"zeCommandListAppendLaunchCooperativeKernel", "zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchCooperativeKernel)},
-    {"zeCommandListAppendLaunchKernel", "zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(examined_zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernel)},
-    {"zeCommandListAppendLaunchKernelIndirect", "zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelIndirect)},
-    {"zeCommandListAppendLaunchKernelWithArguments", "zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelWithArguments)},
-    {"zeCommandListAppendLaunchKernelWithParameters", "zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelWithParameters)},
-    {"zeCommandListAppendLaunchMultipleKernelsIndirect", "zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchMultipleKernelsIndirect)},
-    {"zeCommandListAppendMemAdvise", "zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice)", reinterpret_cast<void*>(zeCommandListAppendMemAdvise), reinterpret_cast<void*>(watched_zeCommandListAppendMemAdvise), reinterpret_cast<void*>(watched_zeCommandListAppendMemAdvise), reinterpret_cast<void*>(traced_zeCommandListAppendMemAdvise)},
-    {"zeCommandListAppendMemoryCopy", "zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(examined_zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopy)},
-    {"zeCommandListAppendMemoryCopyFromContext", "zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyFromContext)},
-    {"zeCommandListAppendMemoryCopyRegion", "zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyRegion)},
-    {"zeCommandListAppendMemoryCopyWithParameters", "zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyWithParameters)},
-    {"zeCommandListAppendMemoryFill", "zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryFill), reinterpret_cast<void*>(examined_zeCommandListAppendMemoryFill), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFill), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryFill)},
-    {"zeCommandListAppendMemoryFillWithParameters", "zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryFillWithParameters)},
-    {"zeCommandListAppendMemoryPrefetch", "zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)", reinterpret_cast<void*>(zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryPrefetch)},
-    {"zeCommandListAppendMemoryRangesBarrier", "zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryRangesBarrier)},
-    {"zeCommandListAppendQueryKernelTimestamps", "zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(watched_zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(watched_zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(traced_zeCommandListAppendQueryKernelTimestamps)},
-    {"zeCommandListAppendSignalEvent", "zeCommandListAppendSignalEvent(hCommandList, hEvent)", reinterpret_cast<void*>(zeCommandListAppendSignalEvent), reinterpret_cast<void*>(examined_zeCommandListAppendSignalEvent), reinterpret_cast<void*>(watched_zeCommandListAppendSignalEvent), reinterpret_cast<void*>(traced_zeCommandListAppendSignalEvent)},
-    {"zeCommandListAppendSignalExternalSemaphoreExt", "zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeCommandListAppendSignalExternalSemaphoreExt)},
-    {"zeCommandListAppendWaitExternalSemaphoreExt", "zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeCommandListAppendWaitExternalSemaphoreExt)},
-    {"zeCommandListAppendWaitOnEvents", "zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents)", reinterpret_cast<void*>(zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(examined_zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(watched_zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(traced_zeCommandListAppendWaitOnEvents)},
-    {"zeCommandListAppendWriteGlobalTimestamp", "zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(watched_zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(watched_zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(traced_zeCommandListAppendWriteGlobalTimestamp)},
-    {"zeCommandListBeginCaptureIntoGraphExt", "zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext)", reinterpret_cast<void*>(zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(watched_zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(watched_zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(traced_zeCommandListBeginCaptureIntoGraphExt)},
-    {"zeCommandListBeginGraphCaptureExt", "zeCommandListBeginGraphCaptureExt(hCommandList, pNext)", reinterpret_cast<void*>(zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(traced_zeCommandListBeginGraphCaptureExt)},
-    {"zeCommandListClose", "zeCommandListClose(hCommandList)", reinterpret_cast<void*>(zeCommandListClose), reinterpret_cast<void*>(watched_zeCommandListClose), reinterpret_cast<void*>(watched_zeCommandListClose), reinterpret_cast<void*>(traced_zeCommandListClose)},
-    {"zeCommandListCreate", "zeCommandListCreate(hContext, hDevice, desc, phCommandList)", reinterpret_cast<void*>(zeCommandListCreate), reinterpret_cast<void*>(watched_zeCommandListCreate), reinterpret_cast<void*>(watched_zeCommandListCreate), reinterpret_cast<void*>(traced_zeCommandListCreate)},
-    {"zeCommandListCreateCloneExp", "zeCommandListCreateCloneExp(hCommandList, phClonedCommandList)", reinterpret_cast<void*>(zeCommandListCreateCloneExp), reinterpret_cast<void*>(watched_zeCommandListCreateCloneExp), reinterpret_cast<void*>(watched_zeCommandListCreateCloneExp), reinterpret_cast<void*>(traced_zeCommandListCreateCloneExp)},
-    {"zeCommandListCreateImmediate", "zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList)", reinterpret_cast<void*>(zeCommandListCreateImmediate), reinterpret_cast<void*>(watched_zeCommandListCreateImmediate), reinterpret_cast<void*>(watched_zeCommandListCreateImmediate), reinterpret_cast<void*>(traced_zeCommandListCreateImmediate)},
-    {"zeCommandListDestroy", "zeCommandListDestroy(hCommandList)", reinterpret_cast<void*>(zeCommandListDestroy), reinterpret_cast<void*>(watched_zeCommandListDestroy), reinterpret_cast<void*>(watched_zeCommandListDestroy), reinterpret_cast<void*>(traced_zeCommandListDestroy)},
-    {"zeCommandListEndGraphCaptureExt", "zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph)", reinterpret_cast<void*>(zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(traced_zeCommandListEndGraphCaptureExt)},
-    {"zeCommandListGetContextHandle", "zeCommandListGetContextHandle(hCommandList, phContext)", reinterpret_cast<void*>(zeCommandListGetContextHandle), reinterpret_cast<void*>(watched_zeCommandListGetContextHandle), reinterpret_cast<void*>(watched_zeCommandListGetContextHandle), reinterpret_cast<void*>(traced_zeCommandListGetContextHandle)},
-    {"zeCommandListGetDeviceHandle", "zeCommandListGetDeviceHandle(hCommandList, phDevice)", reinterpret_cast<void*>(zeCommandListGetDeviceHandle), reinterpret_cast<void*>(watched_zeCommandListGetDeviceHandle), reinterpret_cast<void*>(watched_zeCommandListGetDeviceHandle), reinterpret_cast<void*>(traced_zeCommandListGetDeviceHandle)},
-    {"zeCommandListGetFlags", "zeCommandListGetFlags(hCommandList, pFlags)", reinterpret_cast<void*>(zeCommandListGetFlags), reinterpret_cast<void*>(watched_zeCommandListGetFlags), reinterpret_cast<void*>(watched_zeCommandListGetFlags), reinterpret_cast<void*>(traced_zeCommandListGetFlags)},
-    {"zeCommandListGetGraphExt", "zeCommandListGetGraphExt(hCommandList, phGraph)", reinterpret_cast<void*>(zeCommandListGetGraphExt), reinterpret_cast<void*>(watched_zeCommandListGetGraphExt), reinterpret_cast<void*>(watched_zeCommandListGetGraphExt), reinterpret_cast<void*>(traced_zeCommandListGetGraphExt)},
-    {"zeCommandListGetNextCommandIdExp", "zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId)", reinterpret_cast<void*>(zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(traced_zeCommandListGetNextCommandIdExp)},
-    {"zeCommandListGetNextCommandIdWithKernelsExp", "zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId)", reinterpret_cast<void*>(zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(traced_zeCommandListGetNextCommandIdWithKernelsExp)},
-    {"zeCommandListGetOrdinal", "zeCommandListGetOrdinal(hCommandList, pOrdinal)", reinterpret_cast<void*>(zeCommandListGetOrdinal), reinterpret_cast<void*>(watched_zeCommandListGetOrdinal), reinterpret_cast<void*>(watched_zeCommandListGetOrdinal), reinterpret_cast<void*>(traced_zeCommandListGetOrdinal)},
-    {"zeCommandListHostSynchronize", "zeCommandListHostSynchronize(hCommandList, timeout)", reinterpret_cast<void*>(zeCommandListHostSynchronize), reinterpret_cast<void*>(examined_zeCommandListHostSynchronize), reinterpret_cast<void*>(watched_zeCommandListHostSynchronize), reinterpret_cast<void*>(traced_zeCommandListHostSynchronize)},
-    {"zeCommandListImmediateAppendCommandListsExp", "zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(traced_zeCommandListImmediateAppendCommandListsExp)},
-    {"zeCommandListImmediateAppendCommandListsWithParameters", "zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(traced_zeCommandListImmediateAppendCommandListsWithParameters)},
-    {"zeCommandListImmediateGetFlags", "zeCommandListImmediateGetFlags(hCommandList, pFlags)", reinterpret_cast<void*>(zeCommandListImmediateGetFlags), reinterpret_cast<void*>(watched_zeCommandListImmediateGetFlags), reinterpret_cast<void*>(watched_zeCommandListImmediateGetFlags), reinterpret_cast<void*>(traced_zeCommandListImmediateGetFlags)},
-    {"zeCommandListImmediateGetIndex", "zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex)", reinterpret_cast<void*>(zeCommandListImmediateGetIndex), reinterpret_cast<void*>(watched_zeCommandListImmediateGetIndex), reinterpret_cast<void*>(watched_zeCommandListImmediateGetIndex), reinterpret_cast<void*>(traced_zeCommandListImmediateGetIndex)},
-    {"zeCommandListImmediateGetMode", "zeCommandListImmediateGetMode(hCommandList, pMode)", reinterpret_cast<void*>(zeCommandListImmediateGetMode), reinterpret_cast<void*>(watched_zeCommandListImmediateGetMode), reinterpret_cast<void*>(watched_zeCommandListImmediateGetMode), reinterpret_cast<void*>(traced_zeCommandListImmediateGetMode)},
-    {"zeCommandListImmediateGetPriority", "zeCommandListImmediateGetPriority(hCommandList, pPriority)", reinterpret_cast<void*>(zeCommandListImmediateGetPriority), reinterpret_cast<void*>(watched_zeCommandListImmediateGetPriority), reinterpret_cast<void*>(watched_zeCommandListImmediateGetPriority), reinterpret_cast<void*>(traced_zeCommandListImmediateGetPriority)},
-    {"zeCommandListIsGraphCaptureEnabledExt", "zeCommandListIsGraphCaptureEnabledExt(hCommandList)", reinterpret_cast<void*>(zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(watched_zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(watched_zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(traced_zeCommandListIsGraphCaptureEnabledExt)},
-    {"zeCommandListIsImmediate", "zeCommandListIsImmediate(hCommandList, pIsImmediate)", reinterpret_cast<void*>(zeCommandListIsImmediate), reinterpret_cast<void*>(watched_zeCommandListIsImmediate), reinterpret_cast<void*>(watched_zeCommandListIsImmediate), reinterpret_cast<void*>(traced_zeCommandListIsImmediate)},
-    {"zeCommandListIsMutableExp", "zeCommandListIsMutableExp(hCommandList, pIsMutable)", reinterpret_cast<void*>(zeCommandListIsMutableExp), reinterpret_cast<void*>(watched_zeCommandListIsMutableExp), reinterpret_cast<void*>(watched_zeCommandListIsMutableExp), reinterpret_cast<void*>(traced_zeCommandListIsMutableExp)},
-    {"zeCommandListReset", "zeCommandListReset(hCommandList)", reinterpret_cast<void*>(zeCommandListReset), reinterpret_cast<void*>(examined_zeCommandListReset), reinterpret_cast<void*>(watched_zeCommandListReset), reinterpret_cast<void*>(traced_zeCommandListReset)},
-    {"zeCommandListUpdateMutableCommandKernelsExp", "zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandKernelsExp)},
-    {"zeCommandListUpdateMutableCommandSignalEventExp", "zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandSignalEventExp)},
-    {"zeCommandListUpdateMutableCommandWaitEventsExp", "zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandWaitEventsExp)},
-    {"zeCommandListUpdateMutableCommandsExp", "zeCommandListUpdateMutableCommandsExp(hCommandList, desc)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandsExp)},
-    {"zeCommandQueueCreate", "zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue)", reinterpret_cast<void*>(zeCommandQueueCreate), reinterpret_cast<void*>(watched_zeCommandQueueCreate), reinterpret_cast<void*>(watched_zeCommandQueueCreate), reinterpret_cast<void*>(traced_zeCommandQueueCreate)},
-    {"zeCommandQueueDestroy", "zeCommandQueueDestroy(hCommandQueue)", reinterpret_cast<void*>(zeCommandQueueDestroy), reinterpret_cast<void*>(watched_zeCommandQueueDestroy), reinterpret_cast<void*>(watched_zeCommandQueueDestroy), reinterpret_cast<void*>(traced_zeCommandQueueDestroy)},
-    {"zeCommandQueueExecuteCommandLists", "zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence)", reinterpret_cast<void*>(zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(examined_zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(watched_zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(traced_zeCommandQueueExecuteCommandLists)},
-    {"zeCommandQueueGetFlags", "zeCommandQueueGetFlags(hCmdQueue, pFlags)", reinterpret_cast<void*>(zeCommandQueueGetFlags), reinterpret_cast<void*>(watched_zeCommandQueueGetFlags), reinterpret_cast<void*>(watched_zeCommandQueueGetFlags), reinterpret_cast<void*>(traced_zeCommandQueueGetFlags)},
-    {"zeCommandQueueGetIndex", "zeCommandQueueGetIndex(hCommandQueue, pIndex)", reinterpret_cast<void*>(zeCommandQueueGetIndex), reinterpret_cast<void*>(watched_zeCommandQueueGetIndex), reinterpret_cast<void*>(watched_zeCommandQueueGetIndex), reinterpret_cast<void*>(traced_zeCommandQueueGetIndex)},
-    {"zeCommandQueueGetMode", "zeCommandQueueGetMode(hCmdQueue, pMode)", reinterpret_cast<void*>(zeCommandQueueGetMode), reinterpret_cast<void*>(watched_zeCommandQueueGetMode), reinterpret_cast<void*>(watched_zeCommandQueueGetMode), reinterpret_cast<void*>(traced_zeCommandQueueGetMode)},
-    {"zeCommandQueueGetOrdinal", "zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal)", reinterpret_cast<void*>(zeCommandQueueGetOrdinal), reinterpret_cast<void*>(watched_zeCommandQueueGetOrdinal), reinterpret_cast<void*>(watched_zeCommandQueueGetOrdinal), reinterpret_cast<void*>(traced_zeCommandQueueGetOrdinal)},
-    {"zeCommandQueueGetPriority", "zeCommandQueueGetPriority(hCmdQueue, pPriority)", reinterpret_cast<void*>(zeCommandQueueGetPriority), reinterpret_cast<void*>(watched_zeCommandQueueGetPriority), reinterpret_cast<void*>(watched_zeCommandQueueGetPriority), reinterpret_cast<void*>(traced_zeCommandQueueGetPriority)},
-    {"zeCommandQueueSynchronize", "zeCommandQueueSynchronize(hCommandQueue, timeout)", reinterpret_cast<void*>(zeCommandQueueSynchronize), reinterpret_cast<void*>(examined_zeCommandQueueSynchronize), reinterpret_cast<void*>(watched_zeCommandQueueSynchronize), reinterpret_cast<void*>(traced_zeCommandQueueSynchronize)},
-    {"zeContextCreate", "zeContextCreate(hDriver, desc, phContext)", reinterpret_cast<void*>(zeContextCreate), reinterpret_cast<void*>(watched_zeContextCreate), reinterpret_cast<void*>(watched_zeContextCreate), reinterpret_cast<void*>(traced_zeContextCreate)},
-    {"zeContextCreateEx", "zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext)", reinterpret_cast<void*>(zeContextCreateEx), reinterpret_cast<void*>(watched_zeContextCreateEx), reinterpret_cast<void*>(watched_zeContextCreateEx), reinterpret_cast<void*>(traced_zeContextCreateEx)},
-    {"zeContextDestroy", "zeContextDestroy(hContext)", reinterpret_cast<void*>(zeContextDestroy), reinterpret_cast<void*>(watched_zeContextDestroy), reinterpret_cast<void*>(watched_zeContextDestroy), reinterpret_cast<void*>(traced_zeContextDestroy)},
-    {"zeContextEvictImage", "zeContextEvictImage(hContext, hDevice, hImage)", reinterpret_cast<void*>(zeContextEvictImage), reinterpret_cast<void*>(watched_zeContextEvictImage), reinterpret_cast<void*>(watched_zeContextEvictImage), reinterpret_cast<void*>(traced_zeContextEvictImage)},
-    {"zeContextEvictMemory", "zeContextEvictMemory(hContext, hDevice, ptr, size)", reinterpret_cast<void*>(zeContextEvictMemory), reinterpret_cast<void*>(watched_zeContextEvictMemory), reinterpret_cast<void*>(watched_zeContextEvictMemory), reinterpret_cast<void*>(traced_zeContextEvictMemory)},
-    {"zeContextGetStatus", "zeContextGetStatus(hContext)", reinterpret_cast<void*>(zeContextGetStatus), reinterpret_cast<void*>(watched_zeContextGetStatus), reinterpret_cast<void*>(watched_zeContextGetStatus), reinterpret_cast<void*>(traced_zeContextGetStatus)},
-    {"zeContextMakeImageResident", "zeContextMakeImageResident(hContext, hDevice, hImage)", reinterpret_cast<void*>(zeContextMakeImageResident), reinterpret_cast<void*>(watched_zeContextMakeImageResident), reinterpret_cast<void*>(watched_zeContextMakeImageResident), reinterpret_cast<void*>(traced_zeContextMakeImageResident)},
-    {"zeContextMakeMemoryResident", "zeContextMakeMemoryResident(hContext, hDevice, ptr, size)", reinterpret_cast<void*>(zeContextMakeMemoryResident), reinterpret_cast<void*>(watched_zeContextMakeMemoryResident), reinterpret_cast<void*>(watched_zeContextMakeMemoryResident), reinterpret_cast<void*>(traced_zeContextMakeMemoryResident)},
-    {"zeContextSystemBarrier", "zeContextSystemBarrier(hContext, hDevice)", reinterpret_cast<void*>(zeContextSystemBarrier), reinterpret_cast<void*>(watched_zeContextSystemBarrier), reinterpret_cast<void*>(watched_zeContextSystemBarrier), reinterpret_cast<void*>(traced_zeContextSystemBarrier)},
-    {"zeDeviceCanAccessPeer", "zeDeviceCanAccessPeer(hDevice, hPeerDevice, value)", reinterpret_cast<void*>(zeDeviceCanAccessPeer), reinterpret_cast<void*>(watched_zeDeviceCanAccessPeer), reinterpret_cast<void*>(watched_zeDeviceCanAccessPeer), reinterpret_cast<void*>(traced_zeDeviceCanAccessPeer)},
-    {"zeDeviceGet", "zeDeviceGet(hDriver, pCount, phDevices)", reinterpret_cast<void*>(zeDeviceGet), reinterpret_cast<void*>(watched_zeDeviceGet), reinterpret_cast<void*>(watched_zeDeviceGet), reinterpret_cast<void*>(traced_zeDeviceGet)},
-    {"zeDeviceGetAggregatedCopyOffloadIncrementValue", "zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue)", reinterpret_cast<void*>(zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(watched_zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(watched_zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(traced_zeDeviceGetAggregatedCopyOffloadIncrementValue)},
-    {"zeDeviceGetCacheProperties", "zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties)", reinterpret_cast<void*>(zeDeviceGetCacheProperties), reinterpret_cast<void*>(watched_zeDeviceGetCacheProperties), reinterpret_cast<void*>(watched_zeDeviceGetCacheProperties), reinterpret_cast<void*>(traced_zeDeviceGetCacheProperties)},
-    {"zeDeviceGetCommandQueueGroupProperties", "zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties)", reinterpret_cast<void*>(zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(watched_zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(watched_zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(traced_zeDeviceGetCommandQueueGroupProperties)},
-    {"zeDeviceGetComputeProperties", "zeDeviceGetComputeProperties(hDevice, pComputeProperties)", reinterpret_cast<void*>(zeDeviceGetComputeProperties), reinterpret_cast<void*>(watched_zeDeviceGetComputeProperties), reinterpret_cast<void*>(watched_zeDeviceGetComputeProperties), reinterpret_cast<void*>(traced_zeDeviceGetComputeProperties)},
-    {"zeDeviceGetCounterBasedEventMaxValue", "zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue)", reinterpret_cast<void*>(zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(watched_zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(watched_zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(traced_zeDeviceGetCounterBasedEventMaxValue)},
-    {"zeDeviceGetExternalMemoryProperties", "zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties)", reinterpret_cast<void*>(zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(traced_zeDeviceGetExternalMemoryProperties)},
-    {"zeDeviceGetFabricVertexExp", "zeDeviceGetFabricVertexExp(hDevice, phVertex)", reinterpret_cast<void*>(zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(watched_zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(watched_zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(traced_zeDeviceGetFabricVertexExp)},
-    {"zeDeviceGetGlobalTimestamps", "zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp)", reinterpret_cast<void*>(zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(watched_zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(watched_zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(traced_zeDeviceGetGlobalTimestamps)},
-    {"zeDeviceGetImageProperties", "zeDeviceGetImageProperties(hDevice, pImageProperties)", reinterpret_cast<void*>(zeDeviceGetImageProperties), reinterpret_cast<void*>(watched_zeDeviceGetImageProperties), reinterpret_cast<void*>(watched_zeDeviceGetImageProperties), reinterpret_cast<void*>(traced_zeDeviceGetImageProperties)},
-    {"zeDeviceGetMemoryAccessProperties", "zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties)", reinterpret_cast<void*>(zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(traced_zeDeviceGetMemoryAccessProperties)},
-    {"zeDeviceGetMemoryProperties", "zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties)", reinterpret_cast<void*>(zeDeviceGetMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryProperties), reinterpret_cast<void*>(traced_zeDeviceGetMemoryProperties)},
-    {"zeDeviceGetModuleProperties", "zeDeviceGetModuleProperties(hDevice, pModuleProperties)", reinterpret_cast<void*>(zeDeviceGetModuleProperties), reinterpret_cast<void*>(watched_zeDeviceGetModuleProperties), reinterpret_cast<void*>(watched_zeDeviceGetModuleProperties), reinterpret_cast<void*>(traced_zeDeviceGetModuleProperties)},
-    {"zeDeviceGetP2PProperties", "zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties)", reinterpret_cast<void*>(zeDeviceGetP2PProperties), reinterpret_cast<void*>(watched_zeDeviceGetP2PProperties), reinterpret_cast<void*>(watched_zeDeviceGetP2PProperties), reinterpret_cast<void*>(traced_zeDeviceGetP2PProperties)},
-    {"zeDeviceGetProperties", "zeDeviceGetProperties(hDevice, pDeviceProperties)", reinterpret_cast<void*>(zeDeviceGetProperties), reinterpret_cast<void*>(watched_zeDeviceGetProperties), reinterpret_cast<void*>(watched_zeDeviceGetProperties), reinterpret_cast<void*>(traced_zeDeviceGetProperties)},
-    {"zeDeviceGetRootDevice", "zeDeviceGetRootDevice(hDevice, phRootDevice)", reinterpret_cast<void*>(zeDeviceGetRootDevice), reinterpret_cast<void*>(watched_zeDeviceGetRootDevice), reinterpret_cast<void*>(watched_zeDeviceGetRootDevice), reinterpret_cast<void*>(traced_zeDeviceGetRootDevice)},
-    {"zeDeviceGetRuntimeRequirements", "zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements)", reinterpret_cast<void*>(zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(traced_zeDeviceGetRuntimeRequirements)},
-    {"zeDeviceGetRuntimeRequirementsKey", "zeDeviceGetRuntimeRequirementsKey(hDevice, pKey)", reinterpret_cast<void*>(zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(traced_zeDeviceGetRuntimeRequirementsKey)},
-    {"zeDeviceGetStatus", "zeDeviceGetStatus(hDevice)", reinterpret_cast<void*>(zeDeviceGetStatus), reinterpret_cast<void*>(watched_zeDeviceGetStatus), reinterpret_cast<void*>(watched_zeDeviceGetStatus), reinterpret_cast<void*>(traced_zeDeviceGetStatus)},
-    {"zeDeviceGetSubDevices", "zeDeviceGetSubDevices(hDevice, pCount, phSubdevices)", reinterpret_cast<void*>(zeDeviceGetSubDevices), reinterpret_cast<void*>(watched_zeDeviceGetSubDevices), reinterpret_cast<void*>(watched_zeDeviceGetSubDevices), reinterpret_cast<void*>(traced_zeDeviceGetSubDevices)},
-    {"zeDeviceGetVectorWidthPropertiesExt", "zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties)", reinterpret_cast<void*>(zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(watched_zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(watched_zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(traced_zeDeviceGetVectorWidthPropertiesExt)},
-    {"zeDeviceImportExternalSemaphoreExt", "zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore)", reinterpret_cast<void*>(zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeDeviceImportExternalSemaphoreExt)},
-    {"zeDevicePciGetPropertiesExt", "zeDevicePciGetPropertiesExt(hDevice, pPciProperties)", reinterpret_cast<void*>(zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(watched_zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(watched_zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(traced_zeDevicePciGetPropertiesExt)},
-    {"zeDeviceReleaseExternalSemaphoreExt", "zeDeviceReleaseExternalSemaphoreExt(hSemaphore)", reinterpret_cast<void*>(zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeDeviceReleaseExternalSemaphoreExt)},
-    {"zeDeviceReserveCacheExt", "zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize)", reinterpret_cast<void*>(zeDeviceReserveCacheExt), reinterpret_cast<void*>(watched_zeDeviceReserveCacheExt), reinterpret_cast<void*>(watched_zeDeviceReserveCacheExt), reinterpret_cast<void*>(traced_zeDeviceReserveCacheExt)},
-    {"zeDeviceSetCacheAdviceExt", "zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion)", reinterpret_cast<void*>(zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(watched_zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(watched_zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(traced_zeDeviceSetCacheAdviceExt)},
-    {"zeDeviceSynchronize", "zeDeviceSynchronize(hDevice)", reinterpret_cast<void*>(zeDeviceSynchronize), reinterpret_cast<void*>(watched_zeDeviceSynchronize), reinterpret_cast<void*>(watched_zeDeviceSynchronize), reinterpret_cast<void*>(traced_zeDeviceSynchronize)},
-    {"zeDeviceValidateRuntimeRequirements", "zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut)", reinterpret_cast<void*>(zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(traced_zeDeviceValidateRuntimeRequirements)},
-    {"zeDriverGet", "zeDriverGet(pCount, phDrivers)", reinterpret_cast<void*>(zeDriverGet), reinterpret_cast<void*>(watched_zeDriverGet), reinterpret_cast<void*>(watched_zeDriverGet), reinterpret_cast<void*>(traced_zeDriverGet)},
-    {"zeDriverGetApiVersion", "zeDriverGetApiVersion(hDriver, version)", reinterpret_cast<void*>(zeDriverGetApiVersion), reinterpret_cast<void*>(watched_zeDriverGetApiVersion), reinterpret_cast<void*>(watched_zeDriverGetApiVersion), reinterpret_cast<void*>(traced_zeDriverGetApiVersion)},
-    {"zeDriverGetDefaultContext", "zeDriverGetDefaultContext(hDriver)", reinterpret_cast<void*>(zeDriverGetDefaultContext), reinterpret_cast<void*>(watched_zeDriverGetDefaultContext), reinterpret_cast<void*>(watched_zeDriverGetDefaultContext), reinterpret_cast<void*>(traced_zeDriverGetDefaultContext)},
-    {"zeDriverGetExtensionFunctionAddress", "zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress)", reinterpret_cast<void*>(zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(traced_zeDriverGetExtensionFunctionAddress)},
-    {"zeDriverGetExtensionProperties", "zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties)", reinterpret_cast<void*>(zeDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zeDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zeDriverGetExtensionProperties), reinterpret_cast<void*>(traced_zeDriverGetExtensionProperties)},
-    {"zeDriverGetIpcProperties", "zeDriverGetIpcProperties(hDriver, pIpcProperties)", reinterpret_cast<void*>(zeDriverGetIpcProperties), reinterpret_cast<void*>(watched_zeDriverGetIpcProperties), reinterpret_cast<void*>(watched_zeDriverGetIpcProperties), reinterpret_cast<void*>(traced_zeDriverGetIpcProperties)},
-    {"zeDriverGetLastErrorDescription", "zeDriverGetLastErrorDescription(hDriver, ppString)", reinterpret_cast<void*>(zeDriverGetLastErrorDescription), reinterpret_cast<void*>(watched_zeDriverGetLastErrorDescription), reinterpret_cast<void*>(watched_zeDriverGetLastErrorDescription), reinterpret_cast<void*>(traced_zeDriverGetLastErrorDescription)},
-    {"zeDriverGetProperties", "zeDriverGetProperties(hDriver, pDriverProperties)", reinterpret_cast<void*>(zeDriverGetProperties), reinterpret_cast<void*>(watched_zeDriverGetProperties), reinterpret_cast<void*>(watched_zeDriverGetProperties), reinterpret_cast<void*>(traced_zeDriverGetProperties)},
-    {"zeDriverRTASFormatCompatibilityCheckExp", "zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB)", reinterpret_cast<void*>(zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(traced_zeDriverRTASFormatCompatibilityCheckExp)},
-    {"zeDriverRTASFormatCompatibilityCheckExt", "zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB)", reinterpret_cast<void*>(zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(traced_zeDriverRTASFormatCompatibilityCheckExt)},
-    {"zeEventCounterBasedCloseIpcHandle", "zeEventCounterBasedCloseIpcHandle(hEvent)", reinterpret_cast<void*>(zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedCloseIpcHandle)},
-    {"zeEventCounterBasedCreate", "zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedCreate), reinterpret_cast<void*>(watched_zeEventCounterBasedCreate), reinterpret_cast<void*>(watched_zeEventCounterBasedCreate), reinterpret_cast<void*>(traced_zeEventCounterBasedCreate)},
-    {"zeEventCounterBasedGetDeviceAddress", "zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress)", reinterpret_cast<void*>(zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(watched_zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(watched_zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(traced_zeEventCounterBasedGetDeviceAddress)},
-    {"zeEventCounterBasedGetIpcHandle", "zeEventCounterBasedGetIpcHandle(hEvent, phIpc)", reinterpret_cast<void*>(zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedGetIpcHandle)},
-    {"zeEventCounterBasedOpenIpcHandle", "zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedOpenIpcHandle)},
-    {"zeEventCreate", "zeEventCreate(hEventPool, desc, phEvent)", reinterpret_cast<void*>(zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(traced_zeEventCreate)},
-    {"zeEventDestroy", "zeEventDestroy(hEvent)", reinterpret_cast<void*>(zeEventDestroy), reinterpret_cast<void*>(examined_zeEventDestroy), reinterpret_cast<void*>(watched_zeEventDestroy), reinterpret_cast<void*>(traced_zeEventDestroy)},
-    {"zeEventGetCounterBasedFlags", "zeEventGetCounterBasedFlags(hEvent, pFlags)", reinterpret_cast<void*>(zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(traced_zeEventGetCounterBasedFlags)},
-    {"zeEventGetEventPool", "zeEventGetEventPool(hEvent, phEventPool)", reinterpret_cast<void*>(zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(traced_zeEventGetEventPool)},
-    {"zeEventGetSignalScope", "zeEventGetSignalScope(hEvent, pSignalScope)", reinterpret_cast<void*>(zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(traced_zeEventGetSignalScope)},
-    {"zeEventGetWaitScope", "zeEventGetWaitScope(hEvent, pWaitScope)", reinterpret_cast<void*>(zeEventGetWaitScope), reinterpret_cast<void*>(watched_zeEventGetWaitScope), reinterpret_cast<void*>(watched_zeEventGetWaitScope), reinterpret_cast<void*>(traced_zeEventGetWaitScope)},
-    {"zeEventHostReset", "zeEventHostReset(hEvent)", reinterpret_cast<void*>(zeEventHostReset), reinterpret_cast<void*>(examined_zeEventHostReset), reinterpret_cast<void*>(watched_zeEventHostReset), reinterpret_cast<void*>(traced_zeEventHostReset)},
-    {"zeEventHostSignal", "zeEventHostSignal(hEvent)", reinterpret_cast<void*>(zeEventHostSignal), reinterpret_cast<void*>(watched_zeEventHostSignal), reinterpret_cast<void*>(watched_zeEventHostSignal), reinterpret_cast<void*>(traced_zeEventHostSignal)},
-    {"zeEventHostSynchronize", "zeEventHostSynchronize(hEvent, timeout)", reinterpret_cast<void*>(zeEventHostSynchronize), reinterpret_cast<void*>(examined_zeEventHostSynchronize), reinterpret_cast<void*>(watched_zeEventHostSynchronize), reinterpret_cast<void*>(traced_zeEventHostSynchronize)},
-    {"zeEventPoolCloseIpcHandle", "zeEventPoolCloseIpcHandle(hEventPool)", reinterpret_cast<void*>(zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolCloseIpcHandle)},
-    {"zeEventPoolCreate", "zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool)", reinterpret_cast<void*>(zeEventPoolCreate), reinterpret_cast<void*>(watched_zeEventPoolCreate), reinterpret_cast<void*>(watched_zeEventPoolCreate), reinterpret_cast<void*>(traced_zeEventPoolCreate)},
-    {"zeEventPoolDestroy", "zeEventPoolDestroy(hEventPool)", reinterpret_cast<void*>(zeEventPoolDestroy), reinterpret_cast<void*>(watched_zeEventPoolDestroy), reinterpret_cast<void*>(watched_zeEventPoolDestroy), reinterpret_cast<void*>(traced_zeEventPoolDestroy)},
-    {"zeEventPoolGetContextHandle", "zeEventPoolGetContextHandle(hEventPool, phContext)", reinterpret_cast<void*>(zeEventPoolGetContextHandle), reinterpret_cast<void*>(watched_zeEventPoolGetContextHandle), reinterpret_cast<void*>(watched_zeEventPoolGetContextHandle), reinterpret_cast<void*>(traced_zeEventPoolGetContextHandle)},
-    {"zeEventPoolGetFlags", "zeEventPoolGetFlags(hEventPool, pFlags)", reinterpret_cast<void*>(zeEventPoolGetFlags), reinterpret_cast<void*>(watched_zeEventPoolGetFlags), reinterpret_cast<void*>(watched_zeEventPoolGetFlags), reinterpret_cast<void*>(traced_zeEventPoolGetFlags)},
-    {"zeEventPoolGetIpcHandle", "zeEventPoolGetIpcHandle(hEventPool, phIpc)", reinterpret_cast<void*>(zeEventPoolGetIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolGetIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolGetIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolGetIpcHandle)},
-    {"zeEventPoolOpenIpcHandle", "zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool)", reinterpret_cast<void*>(zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolOpenIpcHandle)},
-    {"zeEventPoolPutIpcHandle", "zeEventPoolPutIpcHandle(hContext, hIpc)", reinterpret_cast<void*>(zeEventPoolPutIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolPutIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolPutIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolPutIpcHandle)},
-    {"zeEventQueryKernelTimestamp", "zeEventQueryKernelTimestamp(hEvent, dstptr)", reinterpret_cast<void*>(zeEventQueryKernelTimestamp), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestamp), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestamp), reinterpret_cast<void*>(traced_zeEventQueryKernelTimestamp)},
-    {"zeEventQueryKernelTimestampsExt", "zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults)", reinterpret_cast<void*>(zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(traced_zeEventQueryKernelTimestampsExt)},
-    {"zeEventQueryStatus", "zeEventQueryStatus(hEvent)", reinterpret_cast<void*>(zeEventQueryStatus), reinterpret_cast<void*>(examined_zeEventQueryStatus), reinterpret_cast<void*>(watched_zeEventQueryStatus), reinterpret_cast<void*>(traced_zeEventQueryStatus)},
-    {"zeEventQueryTimestampsExp", "zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps)", reinterpret_cast<void*>(zeEventQueryTimestampsExp), reinterpret_cast<void*>(watched_zeEventQueryTimestampsExp), reinterpret_cast<void*>(watched_zeEventQueryTimestampsExp), reinterpret_cast<void*>(traced_zeEventQueryTimestampsExp)},
-    {"zeExecutableGraphDestroyExt", "zeExecutableGraphDestroyExt(hGraph)", reinterpret_cast<void*>(zeExecutableGraphDestroyExt), reinterpret_cast<void*>(watched_zeExecutableGraphDestroyExt), reinterpret_cast<void*>(watched_zeExecutableGraphDestroyExt), reinterpret_cast<void*>(traced_zeExecutableGraphDestroyExt)},
-    {"zeExecutableGraphGetSourceGraphExt", "zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph)", reinterpret_cast<void*>(zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(watched_zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(watched_zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(traced_zeExecutableGraphGetSourceGraphExt)},
-    {"zeFabricEdgeGetExp", "zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges)", reinterpret_cast<void*>(zeFabricEdgeGetExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetExp)},
-    {"zeFabricEdgeGetPropertiesExp", "zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties)", reinterpret_cast<void*>(zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetPropertiesExp)},
-    {"zeFabricEdgeGetVerticesExp", "zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB)", reinterpret_cast<void*>(zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetVerticesExp)},
-    {"zeFabricVertexGetDeviceExp", "zeFabricVertexGetDeviceExp(hVertex, phDevice)", reinterpret_cast<void*>(zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(watched_zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(watched_zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(traced_zeFabricVertexGetDeviceExp)},
-    {"zeFabricVertexGetExp", "zeFabricVertexGetExp(hDriver, pCount, phVertices)", reinterpret_cast<void*>(zeFabricVertexGetExp), reinterpret_cast<void*>(watched_zeFabricVertexGetExp), reinterpret_cast<void*>(watched_zeFabricVertexGetExp), reinterpret_cast<void*>(traced_zeFabricVertexGetExp)},
-    {"zeFabricVertexGetPropertiesExp", "zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties)", reinterpret_cast<void*>(zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(traced_zeFabricVertexGetPropertiesExp)},
-    {"zeFabricVertexGetSubVerticesExp", "zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices)", reinterpret_cast<void*>(zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(traced_zeFabricVertexGetSubVerticesExp)},
-    {"zeFenceCreate", "zeFenceCreate(hCommandQueue, desc, phFence)", reinterpret_cast<void*>(zeFenceCreate), reinterpret_cast<void*>(watched_zeFenceCreate), reinterpret_cast<void*>(watched_zeFenceCreate), reinterpret_cast<void*>(traced_zeFenceCreate)},
-    {"zeFenceDestroy", "zeFenceDestroy(hFence)", reinterpret_cast<void*>(zeFenceDestroy), reinterpret_cast<void*>(watched_zeFenceDestroy), reinterpret_cast<void*>(watched_zeFenceDestroy), reinterpret_cast<void*>(traced_zeFenceDestroy)},
-    {"zeFenceHostSynchronize", "zeFenceHostSynchronize(hFence, timeout)", reinterpret_cast<void*>(zeFenceHostSynchronize), reinterpret_cast<void*>(examined_zeFenceHostSynchronize), reinterpret_cast<void*>(watched_zeFenceHostSynchronize), reinterpret_cast<void*>(traced_zeFenceHostSynchronize)},
-    {"zeFenceQueryStatus", "zeFenceQueryStatus(hFence)", reinterpret_cast<void*>(zeFenceQueryStatus), reinterpret_cast<void*>(watched_zeFenceQueryStatus), reinterpret_cast<void*>(watched_zeFenceQueryStatus), reinterpret_cast<void*>(traced_zeFenceQueryStatus)},
-    {"zeFenceReset", "zeFenceReset(hFence)", reinterpret_cast<void*>(zeFenceReset), reinterpret_cast<void*>(examined_zeFenceReset), reinterpret_cast<void*>(watched_zeFenceReset), reinterpret_cast<void*>(traced_zeFenceReset)},
-    {"zeGraphCreateExt", "zeGraphCreateExt(hContext, pNext, phGraph)", reinterpret_cast<void*>(zeGraphCreateExt), reinterpret_cast<void*>(watched_zeGraphCreateExt), reinterpret_cast<void*>(watched_zeGraphCreateExt), reinterpret_cast<void*>(traced_zeGraphCreateExt)},
-    {"zeGraphDestroyExt", "zeGraphDestroyExt(hGraph)", reinterpret_cast<void*>(zeGraphDestroyExt), reinterpret_cast<void*>(watched_zeGraphDestroyExt), reinterpret_cast<void*>(watched_zeGraphDestroyExt), reinterpret_cast<void*>(traced_zeGraphDestroyExt)},
-    {"zeGraphDumpContentsExt", "zeGraphDumpContentsExt(hGraph, filePath, pNext)", reinterpret_cast<void*>(zeGraphDumpContentsExt), reinterpret_cast<void*>(watched_zeGraphDumpContentsExt), reinterpret_cast<void*>(watched_zeGraphDumpContentsExt), reinterpret_cast<void*>(traced_zeGraphDumpContentsExt)},
-    {"zeGraphGetPrimaryCommandListExt", "zeGraphGetPrimaryCommandListExt(hGraph, phCommandList)", reinterpret_cast<void*>(zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(watched_zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(watched_zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(traced_zeGraphGetPrimaryCommandListExt)},
-    {"zeGraphInstantiateExt", "zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph)", reinterpret_cast<void*>(zeGraphInstantiateExt), reinterpret_cast<void*>(watched_zeGraphInstantiateExt), reinterpret_cast<void*>(watched_zeGraphInstantiateExt), reinterpret_cast<void*>(traced_zeGraphInstantiateExt)},
-    {"zeGraphIsEmptyExt", "zeGraphIsEmptyExt(hGraph)", reinterpret_cast<void*>(zeGraphIsEmptyExt), reinterpret_cast<void*>(watched_zeGraphIsEmptyExt), reinterpret_cast<void*>(watched_zeGraphIsEmptyExt), reinterpret_cast<void*>(traced_zeGraphIsEmptyExt)},
-    {"zeGraphSetDestructionCallbackExt", "zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext)", reinterpret_cast<void*>(zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(watched_zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(watched_zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(traced_zeGraphSetDestructionCallbackExt)},
-    {"zeImageCreate", "zeImageCreate(hContext, hDevice, desc, phImage)", reinterpret_cast<void*>(zeImageCreate), reinterpret_cast<void*>(watched_zeImageCreate), reinterpret_cast<void*>(watched_zeImageCreate), reinterpret_cast<void*>(traced_zeImageCreate)},
-    {"zeImageDestroy", "zeImageDestroy(hImage)", reinterpret_cast<void*>(zeImageDestroy), reinterpret_cast<void*>(watched_zeImageDestroy), reinterpret_cast<void*>(watched_zeImageDestroy), reinterpret_cast<void*>(traced_zeImageDestroy)},
-    {"zeImageGetAllocPropertiesExt", "zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties)", reinterpret_cast<void*>(zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(watched_zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(watched_zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(traced_zeImageGetAllocPropertiesExt)},
-    {"zeImageGetDeviceOffsetExp", "zeImageGetDeviceOffsetExp(hImage, pDeviceOffset)", reinterpret_cast<void*>(zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(watched_zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(watched_zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(traced_zeImageGetDeviceOffsetExp)},
-    {"zeImageGetMemoryPropertiesExp", "zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties)", reinterpret_cast<void*>(zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(watched_zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(watched_zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(traced_zeImageGetMemoryPropertiesExp)},
-    {"zeImageGetProperties", "zeImageGetProperties(hDevice, desc, pImageProperties)", reinterpret_cast<void*>(zeImageGetProperties), reinterpret_cast<void*>(watched_zeImageGetProperties), reinterpret_cast<void*>(watched_zeImageGetProperties), reinterpret_cast<void*>(traced_zeImageGetProperties)},
-    {"zeImageViewCreateExp", "zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView)", reinterpret_cast<void*>(zeImageViewCreateExp), reinterpret_cast<void*>(watched_zeImageViewCreateExp), reinterpret_cast<void*>(watched_zeImageViewCreateExp), reinterpret_cast<void*>(traced_zeImageViewCreateExp)},
-    {"zeImageViewCreateExt", "zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView)", reinterpret_cast<void*>(zeImageViewCreateExt), reinterpret_cast<void*>(watched_zeImageViewCreateExt), reinterpret_cast<void*>(watched_zeImageViewCreateExt), reinterpret_cast<void*>(traced_zeImageViewCreateExt)},
-    {"zeInit", "zeInit(flags)", reinterpret_cast<void*>(zeInit), reinterpret_cast<void*>(watched_zeInit), reinterpret_cast<void*>(watched_zeInit), reinterpret_cast<void*>(traced_zeInit)},
-    {"zeInitDrivers", "zeInitDrivers(pCount, phDrivers, desc)", reinterpret_cast<void*>(zeInitDrivers), reinterpret_cast<void*>(watched_zeInitDrivers), reinterpret_cast<void*>(watched_zeInitDrivers), reinterpret_cast<void*>(traced_zeInitDrivers)},
-    {"zeKernelCreate", "zeKernelCreate(hModule, desc, phKernel)", reinterpret_cast<void*>(zeKernelCreate), reinterpret_cast<void*>(watched_zeKernelCreate), reinterpret_cast<void*>(watched_zeKernelCreate), reinterpret_cast<void*>(traced_zeKernelCreate)},
-    {"zeKernelDestroy", "zeKernelDestroy(hKernel)", reinterpret_cast<void*>(zeKernelDestroy), reinterpret_cast<void*>(watched_zeKernelDestroy), reinterpret_cast<void*>(watched_zeKernelDestroy), reinterpret_cast<void*>(traced_zeKernelDestroy)},
-    {"zeKernelGetAllocationPropertiesExp", "zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties)", reinterpret_cast<void*>(zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(watched_zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(watched_zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(traced_zeKernelGetAllocationPropertiesExp)},
-    {"zeKernelGetBinaryExp", "zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary)", reinterpret_cast<void*>(zeKernelGetBinaryExp), reinterpret_cast<void*>(watched_zeKernelGetBinaryExp), reinterpret_cast<void*>(watched_zeKernelGetBinaryExp), reinterpret_cast<void*>(traced_zeKernelGetBinaryExp)},
-    {"zeKernelGetIndirectAccess", "zeKernelGetIndirectAccess(hKernel, pFlags)", reinterpret_cast<void*>(zeKernelGetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelGetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelGetIndirectAccess), reinterpret_cast<void*>(traced_zeKernelGetIndirectAccess)},
-    {"zeKernelGetName", "zeKernelGetName(hKernel, pSize, pName)", reinterpret_cast<void*>(zeKernelGetName), reinterpret_cast<void*>(watched_zeKernelGetName), reinterpret_cast<void*>(watched_zeKernelGetName), reinterpret_cast<void*>(traced_zeKernelGetName)},
-    {"zeKernelGetProperties", "zeKernelGetProperties(hKernel, pKernelProperties)", reinterpret_cast<void*>(zeKernelGetProperties), reinterpret_cast<void*>(watched_zeKernelGetProperties), reinterpret_cast<void*>(watched_zeKernelGetProperties), reinterpret_cast<void*>(traced_zeKernelGetProperties)},
-    {"zeKernelGetSourceAttributes", "zeKernelGetSourceAttributes(hKernel, pSize, pString)", reinterpret_cast<void*>(zeKernelGetSourceAttributes), reinterpret_cast<void*>(watched_zeKernelGetSourceAttributes), reinterpret_cast<void*>(watched_zeKernelGetSourceAttributes), reinterpret_cast<void*>(traced_zeKernelGetSourceAttributes)},
-    {"zeKernelSchedulingHintExp", "zeKernelSchedulingHintExp(hKernel, pHint)", reinterpret_cast<void*>(zeKernelSchedulingHintExp), reinterpret_cast<void*>(watched_zeKernelSchedulingHintExp), reinterpret_cast<void*>(watched_zeKernelSchedulingHintExp), reinterpret_cast<void*>(traced_zeKernelSchedulingHintExp)},
-    {"zeKernelSetArgumentValue", "zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue)", reinterpret_cast<void*>(zeKernelSetArgumentValue), reinterpret_cast<void*>(watched_zeKernelSetArgumentValue), reinterpret_cast<void*>(watched_zeKernelSetArgumentValue), reinterpret_cast<void*>(traced_zeKernelSetArgumentValue)},
-    {"zeKernelSetCacheConfig", "zeKernelSetCacheConfig(hKernel, flags)", reinterpret_cast<void*>(zeKernelSetCacheConfig), reinterpret_cast<void*>(watched_zeKernelSetCacheConfig), reinterpret_cast<void*>(watched_zeKernelSetCacheConfig), reinterpret_cast<void*>(traced_zeKernelSetCacheConfig)},
-    {"zeKernelSetGlobalOffsetExp", "zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ)", reinterpret_cast<void*>(zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(watched_zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(watched_zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(traced_zeKernelSetGlobalOffsetExp)},
-    {"zeKernelSetGroupSize", "zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ)", reinterpret_cast<void*>(zeKernelSetGroupSize), reinterpret_cast<void*>(watched_zeKernelSetGroupSize), reinterpret_cast<void*>(watched_zeKernelSetGroupSize), reinterpret_cast<void*>(traced_zeKernelSetGroupSize)},
-    {"zeKernelSetIndirectAccess", "zeKernelSetIndirectAccess(hKernel, flags)", reinterpret_cast<void*>(zeKernelSetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelSetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelSetIndirectAccess), reinterpret_cast<void*>(traced_zeKernelSetIndirectAccess)},
-    {"zeKernelSuggestGroupSize", "zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ)", reinterpret_cast<void*>(zeKernelSuggestGroupSize), reinterpret_cast<void*>(watched_zeKernelSuggestGroupSize), reinterpret_cast<void*>(watched_zeKernelSuggestGroupSize), reinterpret_cast<void*>(traced_zeKernelSuggestGroupSize)},
-    {"zeKernelSuggestMaxCooperativeGroupCount", "zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount)", reinterpret_cast<void*>(zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(watched_zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(watched_zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(traced_zeKernelSuggestMaxCooperativeGroupCount)},
-    {"zeMemAllocDevice", "zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr)", reinterpret_cast<void*>(zeMemAllocDevice), reinterpret_cast<void*>(watched_zeMemAllocDevice), reinterpret_cast<void*>(watched_zeMemAllocDevice), reinterpret_cast<void*>(traced_zeMemAllocDevice)},
-    {"zeMemAllocHost", "zeMemAllocHost(hContext, host_desc, size, alignment, pptr)", reinterpret_cast<void*>(zeMemAllocHost), reinterpret_cast<void*>(watched_zeMemAllocHost), reinterpret_cast<void*>(watched_zeMemAllocHost), reinterpret_cast<void*>(traced_zeMemAllocHost)},
-    {"zeMemAllocShared", "zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr)", reinterpret_cast<void*>(zeMemAllocShared), reinterpret_cast<void*>(watched_zeMemAllocShared), reinterpret_cast<void*>(watched_zeMemAllocShared), reinterpret_cast<void*>(traced_zeMemAllocShared)},
-    {"zeMemCloseIpcHandle", "zeMemCloseIpcHandle(hContext, ptr)", reinterpret_cast<void*>(zeMemCloseIpcHandle), reinterpret_cast<void*>(watched_zeMemCloseIpcHandle), reinterpret_cast<void*>(watched_zeMemCloseIpcHandle), reinterpret_cast<void*>(traced_zeMemCloseIpcHandle)},
-    {"zeMemFree", "zeMemFree(hContext, ptr)", reinterpret_cast<void*>(zeMemFree), reinterpret_cast<void*>(watched_zeMemFree), reinterpret_cast<void*>(watched_zeMemFree), reinterpret_cast<void*>(traced_zeMemFree)},
-    {"zeMemFreeExt", "zeMemFreeExt(hContext, pMemFreeDesc, ptr)", reinterpret_cast<void*>(zeMemFreeExt), reinterpret_cast<void*>(watched_zeMemFreeExt), reinterpret_cast<void*>(watched_zeMemFreeExt), reinterpret_cast<void*>(traced_zeMemFreeExt)},
-    {"zeMemGetAddressRange", "zeMemGetAddressRange(hContext, ptr, pBase, pSize)", reinterpret_cast<void*>(zeMemGetAddressRange), reinterpret_cast<void*>(watched_zeMemGetAddressRange), reinterpret_cast<void*>(watched_zeMemGetAddressRange), reinterpret_cast<void*>(traced_zeMemGetAddressRange)},
-    {"zeMemGetAllocProperties", "zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice)", reinterpret_cast<void*>(zeMemGetAllocProperties), reinterpret_cast<void*>(watched_zeMemGetAllocProperties), reinterpret_cast<void*>(watched_zeMemGetAllocProperties), reinterpret_cast<void*>(traced_zeMemGetAllocProperties)},
-    {"zeMemGetAtomicAccessAttributeExp", "zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr)", reinterpret_cast<void*>(zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(traced_zeMemGetAtomicAccessAttributeExp)},
-    {"zeMemGetFileDescriptorFromIpcHandleExp", "zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle)", reinterpret_cast<void*>(zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(watched_zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(watched_zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(traced_zeMemGetFileDescriptorFromIpcHandleExp)},
-    {"zeMemGetIpcHandle", "zeMemGetIpcHandle(hContext, ptr, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandle), reinterpret_cast<void*>(watched_zeMemGetIpcHandle), reinterpret_cast<void*>(watched_zeMemGetIpcHandle), reinterpret_cast<void*>(traced_zeMemGetIpcHandle)},
-    {"zeMemGetIpcHandleFromFileDescriptorExp", "zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(watched_zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(watched_zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(traced_zeMemGetIpcHandleFromFileDescriptorExp)},
-    {"zeMemGetIpcHandleWithProperties", "zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(watched_zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(watched_zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(traced_zeMemGetIpcHandleWithProperties)},
-    {"zeMemGetPitchFor2dImage", "zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch)", reinterpret_cast<void*>(zeMemGetPitchFor2dImage), reinterpret_cast<void*>(watched_zeMemGetPitchFor2dImage), reinterpret_cast<void*>(watched_zeMemGetPitchFor2dImage), reinterpret_cast<void*>(traced_zeMemGetPitchFor2dImage)},
-    {"zeMemOpenIpcHandle", "zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr)", reinterpret_cast<void*>(zeMemOpenIpcHandle), reinterpret_cast<void*>(watched_zeMemOpenIpcHandle), reinterpret_cast<void*>(watched_zeMemOpenIpcHandle), reinterpret_cast<void*>(traced_zeMemOpenIpcHandle)},
-    {"zeMemPutIpcHandle", "zeMemPutIpcHandle(hContext, handle)", reinterpret_cast<void*>(zeMemPutIpcHandle), reinterpret_cast<void*>(watched_zeMemPutIpcHandle), reinterpret_cast<void*>(watched_zeMemPutIpcHandle), reinterpret_cast<void*>(traced_zeMemPutIpcHandle)},
-    {"zeMemSetAtomicAccessAttributeExp", "zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr)", reinterpret_cast<void*>(zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(traced_zeMemSetAtomicAccessAttributeExp)},
-    {"zeModuleBuildLogDestroy", "zeModuleBuildLogDestroy(hModuleBuildLog)", reinterpret_cast<void*>(zeModuleBuildLogDestroy), reinterpret_cast<void*>(watched_zeModuleBuildLogDestroy), reinterpret_cast<void*>(watched_zeModuleBuildLogDestroy), reinterpret_cast<void*>(traced_zeModuleBuildLogDestroy)},
-    {"zeModuleBuildLogGetString", "zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog)", reinterpret_cast<void*>(zeModuleBuildLogGetString), reinterpret_cast<void*>(watched_zeModuleBuildLogGetString), reinterpret_cast<void*>(watched_zeModuleBuildLogGetString), reinterpret_cast<void*>(traced_zeModuleBuildLogGetString)},
-    {"zeModuleCreate", "zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog)", reinterpret_cast<void*>(zeModuleCreate), reinterpret_cast<void*>(watched_zeModuleCreate), reinterpret_cast<void*>(watched_zeModuleCreate), reinterpret_cast<void*>(traced_zeModuleCreate)},
-    {"zeModuleDestroy", "zeModuleDestroy(hModule)", reinterpret_cast<void*>(zeModuleDestroy), reinterpret_cast<void*>(watched_zeModuleDestroy), reinterpret_cast<void*>(watched_zeModuleDestroy), reinterpret_cast<void*>(traced_zeModuleDestroy)},
-    {"zeModuleDynamicLink", "zeModuleDynamicLink(numModules, phModules, phLinkLog)", reinterpret_cast<void*>(zeModuleDynamicLink), reinterpret_cast<void*>(watched_zeModuleDynamicLink), reinterpret_cast<void*>(watched_zeModuleDynamicLink), reinterpret_cast<void*>(traced_zeModuleDynamicLink)},
-    {"zeModuleGetFunctionPointer", "zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction)", reinterpret_cast<void*>(zeModuleGetFunctionPointer), reinterpret_cast<void*>(watched_zeModuleGetFunctionPointer), reinterpret_cast<void*>(watched_zeModuleGetFunctionPointer), reinterpret_cast<void*>(traced_zeModuleGetFunctionPointer)},
-    {"zeModuleGetGlobalPointer", "zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr)", reinterpret_cast<void*>(zeModuleGetGlobalPointer), reinterpret_cast<void*>(watched_zeModuleGetGlobalPointer), reinterpret_cast<void*>(watched_zeModuleGetGlobalPointer), reinterpret_cast<void*>(traced_zeModuleGetGlobalPointer)},
-    {"zeModuleGetKernelNames", "zeModuleGetKernelNames(hModule, pCount, pNames)", reinterpret_cast<void*>(zeModuleGetKernelNames), reinterpret_cast<void*>(watched_zeModuleGetKernelNames), reinterpret_cast<void*>(watched_zeModuleGetKernelNames), reinterpret_cast<void*>(traced_zeModuleGetKernelNames)},
-    {"zeModuleGetNativeBinary", "zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary)", reinterpret_cast<void*>(zeModuleGetNativeBinary), reinterpret_cast<void*>(watched_zeModuleGetNativeBinary), reinterpret_cast<void*>(watched_zeModuleGetNativeBinary), reinterpret_cast<void*>(traced_zeModuleGetNativeBinary)},
-    {"zeModuleGetProperties", "zeModuleGetProperties(hModule, pModuleProperties)", reinterpret_cast<void*>(zeModuleGetProperties), reinterpret_cast<void*>(watched_zeModuleGetProperties), reinterpret_cast<void*>(watched_zeModuleGetProperties), reinterpret_cast<void*>(traced_zeModuleGetProperties)},
-    {"zeModuleInspectLinkageExt", "zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog)", reinterpret_cast<void*>(zeModuleInspectLinkageExt), reinterpret_cast<void*>(watched_zeModuleInspectLinkageExt), reinterpret_cast<void*>(watched_zeModuleInspectLinkageExt), reinterpret_cast<void*>(traced_zeModuleInspectLinkageExt)},
-    {"zePhysicalMemCreate", "zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory)", reinterpret_cast<void*>(zePhysicalMemCreate), reinterpret_cast<void*>(watched_zePhysicalMemCreate), reinterpret_cast<void*>(watched_zePhysicalMemCreate), reinterpret_cast<void*>(traced_zePhysicalMemCreate)},
-    {"zePhysicalMemDestroy", "zePhysicalMemDestroy(hContext, hPhysicalMemory)", reinterpret_cast<void*>(zePhysicalMemDestroy), reinterpret_cast<void*>(watched_zePhysicalMemDestroy), reinterpret_cast<void*>(watched_zePhysicalMemDestroy), reinterpret_cast<void*>(traced_zePhysicalMemDestroy)},
-    {"zePhysicalMemGetProperties", "zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties)", reinterpret_cast<void*>(zePhysicalMemGetProperties), reinterpret_cast<void*>(watched_zePhysicalMemGetProperties), reinterpret_cast<void*>(watched_zePhysicalMemGetProperties), reinterpret_cast<void*>(traced_zePhysicalMemGetProperties)},
-    {"zeRTASBuilderBuildExp", "zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes)", reinterpret_cast<void*>(zeRTASBuilderBuildExp), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExp), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExp), reinterpret_cast<void*>(traced_zeRTASBuilderBuildExp)},
-    {"zeRTASBuilderBuildExt", "zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes)", reinterpret_cast<void*>(zeRTASBuilderBuildExt), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExt), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExt), reinterpret_cast<void*>(traced_zeRTASBuilderBuildExt)},
-    {"zeRTASBuilderCommandListAppendCopyExt", "zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(watched_zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(watched_zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(traced_zeRTASBuilderCommandListAppendCopyExt)},
-    {"zeRTASBuilderCreateExp", "zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder)", reinterpret_cast<void*>(zeRTASBuilderCreateExp), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExp), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExp), reinterpret_cast<void*>(traced_zeRTASBuilderCreateExp)},
-    {"zeRTASBuilderCreateExt", "zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder)", reinterpret_cast<void*>(zeRTASBuilderCreateExt), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExt), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExt), reinterpret_cast<void*>(traced_zeRTASBuilderCreateExt)},
-    {"zeRTASBuilderDestroyExp", "zeRTASBuilderDestroyExp(hBuilder)", reinterpret_cast<void*>(zeRTASBuilderDestroyExp), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExp), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExp), reinterpret_cast<void*>(traced_zeRTASBuilderDestroyExp)},
-    {"zeRTASBuilderDestroyExt", "zeRTASBuilderDestroyExt(hBuilder)", reinterpret_cast<void*>(zeRTASBuilderDestroyExt), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExt), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExt), reinterpret_cast<void*>(traced_zeRTASBuilderDestroyExt)},
-    {"zeRTASBuilderGetBuildPropertiesExp", "zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties)", reinterpret_cast<void*>(zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(traced_zeRTASBuilderGetBuildPropertiesExp)},
-    {"zeRTASBuilderGetBuildPropertiesExt", "zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties)", reinterpret_cast<void*>(zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(traced_zeRTASBuilderGetBuildPropertiesExt)},
-    {"zeRTASParallelOperationCreateExp", "zeRTASParallelOperationCreateExp(hDriver, phParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationCreateExp)},
-    {"zeRTASParallelOperationCreateExt", "zeRTASParallelOperationCreateExt(hDriver, phParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationCreateExt)},
-    {"zeRTASParallelOperationDestroyExp", "zeRTASParallelOperationDestroyExp(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationDestroyExp)},
-    {"zeRTASParallelOperationDestroyExt", "zeRTASParallelOperationDestroyExt(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationDestroyExt)},
-    {"zeRTASParallelOperationGetPropertiesExp", "zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties)", reinterpret_cast<void*>(zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationGetPropertiesExp)},
-    {"zeRTASParallelOperationGetPropertiesExt", "zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties)", reinterpret_cast<void*>(zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationGetPropertiesExt)},
-    {"zeRTASParallelOperationJoinExp", "zeRTASParallelOperationJoinExp(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationJoinExp)},
-    {"zeRTASParallelOperationJoinExt", "zeRTASParallelOperationJoinExt(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationJoinExt)},
-    {"zeSamplerCreate", "zeSamplerCreate(hContext, hDevice, desc, phSampler)", reinterpret_cast<void*>(zeSamplerCreate), reinterpret_cast<void*>(watched_zeSamplerCreate), reinterpret_cast<void*>(watched_zeSamplerCreate), reinterpret_cast<void*>(traced_zeSamplerCreate)},
-    {"zeSamplerDestroy", "zeSamplerDestroy(hSampler)", reinterpret_cast<void*>(zeSamplerDestroy), reinterpret_cast<void*>(watched_zeSamplerDestroy), reinterpret_cast<void*>(watched_zeSamplerDestroy), reinterpret_cast<void*>(traced_zeSamplerDestroy)},
-    {"zeVirtualMemFree", "zeVirtualMemFree(hContext, ptr, size)", reinterpret_cast<void*>(zeVirtualMemFree), reinterpret_cast<void*>(watched_zeVirtualMemFree), reinterpret_cast<void*>(watched_zeVirtualMemFree), reinterpret_cast<void*>(traced_zeVirtualMemFree)},
-    {"zeVirtualMemGetAccessAttribute", "zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize)", reinterpret_cast<void*>(zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(traced_zeVirtualMemGetAccessAttribute)},
-    {"zeVirtualMemMap", "zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access)", reinterpret_cast<void*>(zeVirtualMemMap), reinterpret_cast<void*>(watched_zeVirtualMemMap), reinterpret_cast<void*>(watched_zeVirtualMemMap), reinterpret_cast<void*>(traced_zeVirtualMemMap)},
-    {"zeVirtualMemQueryPageSize", "zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize)", reinterpret_cast<void*>(zeVirtualMemQueryPageSize), reinterpret_cast<void*>(watched_zeVirtualMemQueryPageSize), reinterpret_cast<void*>(watched_zeVirtualMemQueryPageSize), reinterpret_cast<void*>(traced_zeVirtualMemQueryPageSize)},
-    {"zeVirtualMemReserve", "zeVirtualMemReserve(hContext, pStart, size, pptr)", reinterpret_cast<void*>(zeVirtualMemReserve), reinterpret_cast<void*>(watched_zeVirtualMemReserve), reinterpret_cast<void*>(watched_zeVirtualMemReserve), reinterpret_cast<void*>(traced_zeVirtualMemReserve)},
-    {"zeVirtualMemSetAccessAttribute", "zeVirtualMemSetAccessAttribute(hContext, ptr, size, access)", reinterpret_cast<void*>(zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(traced_zeVirtualMemSetAccessAttribute)},
-    {"zeVirtualMemUnmap", "zeVirtualMemUnmap(hContext, ptr, size)", reinterpret_cast<void*>(zeVirtualMemUnmap), reinterpret_cast<void*>(watched_zeVirtualMemUnmap), reinterpret_cast<void*>(watched_zeVirtualMemUnmap), reinterpret_cast<void*>(traced_zeVirtualMemUnmap)},
-    {"zerGetDefaultContext", "zerGetDefaultContext()", reinterpret_cast<void*>(zerGetDefaultContext), reinterpret_cast<void*>(watched_zerGetDefaultContext), reinterpret_cast<void*>(watched_zerGetDefaultContext), reinterpret_cast<void*>(traced_zerGetDefaultContext)},
-    {"zerGetLastErrorDescription", "zerGetLastErrorDescription(ppString)", reinterpret_cast<void*>(zerGetLastErrorDescription), reinterpret_cast<void*>(watched_zerGetLastErrorDescription), reinterpret_cast<void*>(watched_zerGetLastErrorDescription), reinterpret_cast<void*>(traced_zerGetLastErrorDescription)},
-    {"zerTranslateDeviceHandleToIdentifier", "zerTranslateDeviceHandleToIdentifier(hDevice)", reinterpret_cast<void*>(zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(watched_zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(watched_zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(traced_zerTranslateDeviceHandleToIdentifier)},
-    {"zerTranslateIdentifierToDeviceHandle", "zerTranslateIdentifierToDeviceHandle(identifier)", reinterpret_cast<void*>(zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(watched_zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(watched_zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(traced_zerTranslateIdentifierToDeviceHandle)},
-    {"zesDeviceEccAvailable", "zesDeviceEccAvailable(hDevice, pAvailable)", reinterpret_cast<void*>(zesDeviceEccAvailable), reinterpret_cast<void*>(watched_zesDeviceEccAvailable), reinterpret_cast<void*>(watched_zesDeviceEccAvailable), reinterpret_cast<void*>(traced_zesDeviceEccAvailable)},
-    {"zesDeviceEccConfigurable", "zesDeviceEccConfigurable(hDevice, pConfigurable)", reinterpret_cast<void*>(zesDeviceEccConfigurable), reinterpret_cast<void*>(watched_zesDeviceEccConfigurable), reinterpret_cast<void*>(watched_zesDeviceEccConfigurable), reinterpret_cast<void*>(traced_zesDeviceEccConfigurable)},
-    {"zesDeviceEnumActiveVFExp", "zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle)", reinterpret_cast<void*>(zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(traced_zesDeviceEnumActiveVFExp)},
-    {"zesDeviceEnumDiagnosticTestSuites", "zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics)", reinterpret_cast<void*>(zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(watched_zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(watched_zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(traced_zesDeviceEnumDiagnosticTestSuites)},
-    {"zesDeviceEnumEnabledVFExp", "zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle)", reinterpret_cast<void*>(zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(traced_zesDeviceEnumEnabledVFExp)},
-    {"zesDeviceEnumEngineGroups", "zesDeviceEnumEngineGroups(hDevice, pCount, phEngine)", reinterpret_cast<void*>(zesDeviceEnumEngineGroups), reinterpret_cast<void*>(watched_zesDeviceEnumEngineGroups), reinterpret_cast<void*>(watched_zesDeviceEnumEngineGroups), reinterpret_cast<void*>(traced_zesDeviceEnumEngineGroups)},
-    {"zesDeviceEnumFabricPorts", "zesDeviceEnumFabricPorts(hDevice, pCount, phPort)", reinterpret_cast<void*>(zesDeviceEnumFabricPorts), reinterpret_cast<void*>(watched_zesDeviceEnumFabricPorts), reinterpret_cast<void*>(watched_zesDeviceEnumFabricPorts), reinterpret_cast<void*>(traced_zesDeviceEnumFabricPorts)},
-    {"zesDeviceEnumFans", "zesDeviceEnumFans(hDevice, pCount, phFan)", reinterpret_cast<void*>(zesDeviceEnumFans), reinterpret_cast<void*>(watched_zesDeviceEnumFans), reinterpret_cast<void*>(watched_zesDeviceEnumFans), reinterpret_cast<void*>(traced_zesDeviceEnumFans)},
-    {"zesDeviceEnumFirmwares", "zesDeviceEnumFirmwares(hDevice, pCount, phFirmware)", reinterpret_cast<void*>(zesDeviceEnumFirmwares), reinterpret_cast<void*>(watched_zesDeviceEnumFirmwares), reinterpret_cast<void*>(watched_zesDeviceEnumFirmwares), reinterpret_cast<void*>(traced_zesDeviceEnumFirmwares)},
-    {"zesDeviceEnumFrequencyDomains", "zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency)", reinterpret_cast<void*>(zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(traced_zesDeviceEnumFrequencyDomains)},
-    {"zesDeviceEnumLeds", "zesDeviceEnumLeds(hDevice, pCount, phLed)", reinterpret_cast<void*>(zesDeviceEnumLeds), reinterpret_cast<void*>(watched_zesDeviceEnumLeds), reinterpret_cast<void*>(watched_zesDeviceEnumLeds), reinterpret_cast<void*>(traced_zesDeviceEnumLeds)},
-    {"zesDeviceEnumMemoryModules", "zesDeviceEnumMemoryModules(hDevice, pCount, phMemory)", reinterpret_cast<void*>(zesDeviceEnumMemoryModules), reinterpret_cast<void*>(watched_zesDeviceEnumMemoryModules), reinterpret_cast<void*>(watched_zesDeviceEnumMemoryModules), reinterpret_cast<void*>(traced_zesDeviceEnumMemoryModules)},
-    {"zesDeviceEnumOverclockDomains", "zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle)", reinterpret_cast<void*>(zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(traced_zesDeviceEnumOverclockDomains)},
-    {"zesDeviceEnumPerformanceFactorDomains", "zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf)", reinterpret_cast<void*>(zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(traced_zesDeviceEnumPerformanceFactorDomains)},
-    {"zesDeviceEnumPowerDomains", "zesDeviceEnumPowerDomains(hDevice, pCount, phPower)", reinterpret_cast<void*>(zesDeviceEnumPowerDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPowerDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPowerDomains), reinterpret_cast<void*>(traced_zesDeviceEnumPowerDomains)},
-    {"zesDeviceEnumPsus", "zesDeviceEnumPsus(hDevice, pCount, phPsu)", reinterpret_cast<void*>(zesDeviceEnumPsus), reinterpret_cast<void*>(watched_zesDeviceEnumPsus), reinterpret_cast<void*>(watched_zesDeviceEnumPsus), reinterpret_cast<void*>(traced_zesDeviceEnumPsus)},
-    {"zesDeviceEnumRasErrorSets", "zesDeviceEnumRasErrorSets(hDevice, pCount, phRas)", reinterpret_cast<void*>(zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(watched_zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(watched_zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(traced_zesDeviceEnumRasErrorSets)},
-    {"zesDeviceEnumSchedulers", "zesDeviceEnumSchedulers(hDevice, pCount, phScheduler)", reinterpret_cast<void*>(zesDeviceEnumSchedulers), reinterpret_cast<void*>(watched_zesDeviceEnumSchedulers), reinterpret_cast<void*>(watched_zesDeviceEnumSchedulers), reinterpret_cast<void*>(traced_zesDeviceEnumSchedulers)},
-    {"zesDeviceEnumStandbyDomains", "zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby)", reinterpret_cast<void*>(zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(traced_zesDeviceEnumStandbyDomains)},
-    {"zesDeviceEnumTemperatureSensors", "zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature)", reinterpret_cast<void*>(zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(watched_zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(watched_zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(traced_zesDeviceEnumTemperatureSensors)},
-    {"zesDeviceEventRegister", "zesDeviceEventRegister(hDevice, events)", reinterpret_cast<void*>(zesDeviceEventRegister), reinterpret_cast<void*>(watched_zesDeviceEventRegister), reinterpret_cast<void*>(watched_zesDeviceEventRegister), reinterpret_cast<void*>(traced_zesDeviceEventRegister)},
-    {"zesDeviceGet", "zesDeviceGet(hDriver, pCount, phDevices)", reinterpret_cast<void*>(zesDeviceGet), reinterpret_cast<void*>(watched_zesDeviceGet), reinterpret_cast<void*>(watched_zesDeviceGet), reinterpret_cast<void*>(traced_zesDeviceGet)},
-    {"zesDeviceGetCardPowerDomain", "zesDeviceGetCardPowerDomain(hDevice, phPower)", reinterpret_cast<void*>(zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(watched_zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(watched_zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(traced_zesDeviceGetCardPowerDomain)},
-    {"zesDeviceGetEccState", "zesDeviceGetEccState(hDevice, pState)", reinterpret_cast<void*>(zesDeviceGetEccState), reinterpret_cast<void*>(watched_zesDeviceGetEccState), reinterpret_cast<void*>(watched_zesDeviceGetEccState), reinterpret_cast<void*>(traced_zesDeviceGetEccState)},
-    {"zesDeviceGetOverclockControls", "zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls)", reinterpret_cast<void*>(zesDeviceGetOverclockControls), reinterpret_cast<void*>(watched_zesDeviceGetOverclockControls), reinterpret_cast<void*>(watched_zesDeviceGetOverclockControls), reinterpret_cast<void*>(traced_zesDeviceGetOverclockControls)},
-    {"zesDeviceGetOverclockDomains", "zesDeviceGetOverclockDomains(hDevice, pOverclockDomains)", reinterpret_cast<void*>(zesDeviceGetOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceGetOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceGetOverclockDomains), reinterpret_cast<void*>(traced_zesDeviceGetOverclockDomains)},
-    {"zesDeviceGetProperties", "zesDeviceGetProperties(hDevice, pProperties)", reinterpret_cast<void*>(zesDeviceGetProperties), reinterpret_cast<void*>(watched_zesDeviceGetProperties), reinterpret_cast<void*>(watched_zesDeviceGetProperties), reinterpret_cast<void*>(traced_zesDeviceGetProperties)},
-    {"zesDeviceGetState", "zesDeviceGetState(hDevice, pState)", reinterpret_cast<void*>(zesDeviceGetState), reinterpret_cast<void*>(watched_zesDeviceGetState), reinterpret_cast<void*>(watched_zesDeviceGetState), reinterpret_cast<void*>(traced_zesDeviceGetState)},
-    {"zesDeviceGetSubDevicePropertiesExp", "zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps)", reinterpret_cast<void*>(zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(watched_zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(watched_zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(traced_zesDeviceGetSubDevicePropertiesExp)},
-    {"zesDevicePciGetBars", "zesDevicePciGetBars(hDevice, pCount, pProperties)", reinterpret_cast<void*>(zesDevicePciGetBars), reinterpret_cast<void*>(watched_zesDevicePciGetBars), reinterpret_cast<void*>(watched_zesDevicePciGetBars), reinterpret_cast<void*>(traced_zesDevicePciGetBars)},
-    {"zesDevicePciGetProperties", "zesDevicePciGetProperties(hDevice, pProperties)", reinterpret_cast<void*>(zesDevicePciGetProperties), reinterpret_cast<void*>(watched_zesDevicePciGetProperties), reinterpret_cast<void*>(watched_zesDevicePciGetProperties), reinterpret_cast<void*>(traced_zesDevicePciGetProperties)},
-    {"zesDevicePciGetState", "zesDevicePciGetState(hDevice, pState)", reinterpret_cast<void*>(zesDevicePciGetState), reinterpret_cast<void*>(watched_zesDevicePciGetState), reinterpret_cast<void*>(watched_zesDevicePciGetState), reinterpret_cast<void*>(traced_zesDevicePciGetState)},
-    {"zesDevicePciGetStats", "zesDevicePciGetStats(hDevice, pStats)", reinterpret_cast<void*>(zesDevicePciGetStats), reinterpret_cast<void*>(watched_zesDevicePciGetStats), reinterpret_cast<void*>(watched_zesDevicePciGetStats), reinterpret_cast<void*>(traced_zesDevicePciGetStats)},
-    {"zesDevicePciLinkSpeedUpdateExt", "zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction)", reinterpret_cast<void*>(zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(watched_zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(watched_zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(traced_zesDevicePciLinkSpeedUpdateExt)},
-    {"zesDeviceProcessesGetState", "zesDeviceProcessesGetState(hDevice, pCount, pProcesses)", reinterpret_cast<void*>(zesDeviceProcessesGetState), reinterpret_cast<void*>(watched_zesDeviceProcessesGetState), reinterpret_cast<void*>(watched_zesDeviceProcessesGetState), reinterpret_cast<void*>(traced_zesDeviceProcessesGetState)},
-    {"zesDeviceReadOverclockState", "zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset)", reinterpret_cast<void*>(zesDeviceReadOverclockState), reinterpret_cast<void*>(watched_zesDeviceReadOverclockState), reinterpret_cast<void*>(watched_zesDeviceReadOverclockState), reinterpret_cast<void*>(traced_zesDeviceReadOverclockState)},
-    {"zesDeviceReset", "zesDeviceReset(hDevice, force)", reinterpret_cast<void*>(zesDeviceReset), reinterpret_cast<void*>(watched_zesDeviceReset), reinterpret_cast<void*>(watched_zesDeviceReset), reinterpret_cast<void*>(traced_zesDeviceReset)},
-    {"zesDeviceResetExt", "zesDeviceResetExt(hDevice, pProperties)", reinterpret_cast<void*>(zesDeviceResetExt), reinterpret_cast<void*>(watched_zesDeviceResetExt), reinterpret_cast<void*>(watched_zesDeviceResetExt), reinterpret_cast<void*>(traced_zesDeviceResetExt)},
-    {"zesDeviceResetOverclockSettings", "zesDeviceResetOverclockSettings(hDevice, onShippedState)", reinterpret_cast<void*>(zesDeviceResetOverclockSettings), reinterpret_cast<void*>(watched_zesDeviceResetOverclockSettings), reinterpret_cast<void*>(watched_zesDeviceResetOverclockSettings), reinterpret_cast<void*>(traced_zesDeviceResetOverclockSettings)},
-    {"zesDeviceSetEccState", "zesDeviceSetEccState(hDevice, newState, pState)", reinterpret_cast<void*>(zesDeviceSetEccState), reinterpret_cast<void*>(watched_zesDeviceSetEccState), reinterpret_cast<void*>(watched_zesDeviceSetEccState), reinterpret_cast<void*>(traced_zesDeviceSetEccState)},
-    {"zesDeviceSetOverclockWaiver", "zesDeviceSetOverclockWaiver(hDevice)", reinterpret_cast<void*>(zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(watched_zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(watched_zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(traced_zesDeviceSetOverclockWaiver)},
-    {"zesDiagnosticsGetProperties", "zesDiagnosticsGetProperties(hDiagnostics, pProperties)", reinterpret_cast<void*>(zesDiagnosticsGetProperties), reinterpret_cast<void*>(watched_zesDiagnosticsGetProperties), reinterpret_cast<void*>(watched_zesDiagnosticsGetProperties), reinterpret_cast<void*>(traced_zesDiagnosticsGetProperties)},
-    {"zesDiagnosticsGetTests", "zesDiagnosticsGetTests(hDiagnostics, pCount, pTests)", reinterpret_cast<void*>(zesDiagnosticsGetTests), reinterpret_cast<void*>(watched_zesDiagnosticsGetTests), reinterpret_cast<void*>(watched_zesDiagnosticsGetTests), reinterpret_cast<void*>(traced_zesDiagnosticsGetTests)},
-    {"zesDiagnosticsRunTests", "zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult)", reinterpret_cast<void*>(zesDiagnosticsRunTests), reinterpret_cast<void*>(watched_zesDiagnosticsRunTests), reinterpret_cast<void*>(watched_zesDiagnosticsRunTests), reinterpret_cast<void*>(traced_zesDiagnosticsRunTests)},
-    {"zesDriverEventListen", "zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents)", reinterpret_cast<void*>(zesDriverEventListen), reinterpret_cast<void*>(watched_zesDriverEventListen), reinterpret_cast<void*>(watched_zesDriverEventListen), reinterpret_cast<void*>(traced_zesDriverEventListen)},
-    {"zesDriverEventListenEx", "zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents)", reinterpret_cast<void*>(zesDriverEventListenEx), reinterpret_cast<void*>(watched_zesDriverEventListenEx), reinterpret_cast<void*>(watched_zesDriverEventListenEx), reinterpret_cast<void*>(traced_zesDriverEventListenEx)},
-    {"zesDriverGet", "zesDriverGet(pCount, phDrivers)", reinterpret_cast<void*>(zesDriverGet), reinterpret_cast<void*>(watched_zesDriverGet), reinterpret_cast<void*>(watched_zesDriverGet), reinterpret_cast<void*>(traced_zesDriverGet)},
-    {"zesDriverGetDeviceByUuidExp", "zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId)", reinterpret_cast<void*>(zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(watched_zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(watched_zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(traced_zesDriverGetDeviceByUuidExp)},
-    {"zesDriverGetExtensionFunctionAddress", "zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress)", reinterpret_cast<void*>(zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(traced_zesDriverGetExtensionFunctionAddress)},
-    {"zesDriverGetExtensionProperties", "zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties)", reinterpret_cast<void*>(zesDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zesDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zesDriverGetExtensionProperties), reinterpret_cast<void*>(traced_zesDriverGetExtensionProperties)},
-    {"zesEngineGetActivity", "zesEngineGetActivity(hEngine, pStats)", reinterpret_cast<void*>(zesEngineGetActivity), reinterpret_cast<void*>(watched_zesEngineGetActivity), reinterpret_cast<void*>(watched_zesEngineGetActivity), reinterpret_cast<void*>(traced_zesEngineGetActivity)},
-    {"zesEngineGetActivityExt", "zesEngineGetActivityExt(hEngine, pCount, pStats)", reinterpret_cast<void*>(zesEngineGetActivityExt), reinterpret_cast<void*>(watched_zesEngineGetActivityExt), reinterpret_cast<void*>(watched_zesEngineGetActivityExt), reinterpret_cast<void*>(traced_zesEngineGetActivityExt)},
-    {"zesEngineGetProperties", "zesEngineGetProperties(hEngine, pProperties)", reinterpret_cast<void*>(zesEngineGetProperties), reinterpret_cast<void*>(watched_zesEngineGetProperties), reinterpret_cast<void*>(watched_zesEngineGetProperties), reinterpret_cast<void*>(traced_zesEngineGetProperties)},
-    {"zesFabricPortGetConfig", "zesFabricPortGetConfig(hPort, pConfig)", reinterpret_cast<void*>(zesFabricPortGetConfig), reinterpret_cast<void*>(watched_zesFabricPortGetConfig), reinterpret_cast<void*>(watched_zesFabricPortGetConfig), reinterpret_cast<void*>(traced_zesFabricPortGetConfig)},
-    {"zesFabricPortGetFabricErrorCounters", "zesFabricPortGetFabricErrorCounters(hPort, pErrors)", reinterpret_cast<void*>(zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(watched_zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(watched_zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(traced_zesFabricPortGetFabricErrorCounters)},
-    {"zesFabricPortGetLinkType", "zesFabricPortGetLinkType(hPort, pLinkType)", reinterpret_cast<void*>(zesFabricPortGetLinkType), reinterpret_cast<void*>(watched_zesFabricPortGetLinkType), reinterpret_cast<void*>(watched_zesFabricPortGetLinkType), reinterpret_cast<void*>(traced_zesFabricPortGetLinkType)},
-    {"zesFabricPortGetMultiPortThroughput", "zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput)", reinterpret_cast<void*>(zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(traced_zesFabricPortGetMultiPortThroughput)},
-    {"zesFabricPortGetProperties", "zesFabricPortGetProperties(hPort, pProperties)", reinterpret_cast<void*>(zesFabricPortGetProperties), reinterpret_cast<void*>(watched_zesFabricPortGetProperties), reinterpret_cast<void*>(watched_zesFabricPortGetProperties), reinterpret_cast<void*>(traced_zesFabricPortGetProperties)},
-    {"zesFabricPortGetState", "zesFabricPortGetState(hPort, pState)", reinterpret_cast<void*>(zesFabricPortGetState), reinterpret_cast<void*>(watched_zesFabricPortGetState), reinterpret_cast<void*>(watched_zesFabricPortGetState), reinterpret_cast<void*>(traced_zesFabricPortGetState)},
-    {"zesFabricPortGetThroughput", "zesFabricPortGetThroughput(hPort, pThroughput)", reinterpret_cast<void*>(zesFabricPortGetThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetThroughput), reinterpret_cast<void*>(traced_zesFabricPortGetThroughput)},
-    {"zesFabricPortSetConfig", "zesFabricPortSetConfig(hPort, pConfig)", reinterpret_cast<void*>(zesFabricPortSetConfig), reinterpret_cast<void*>(watched_zesFabricPortSetConfig), reinterpret_cast<void*>(watched_zesFabricPortSetConfig), reinterpret_cast<void*>(traced_zesFabricPortSetConfig)},
-    {"zesFanGetConfig", "zesFanGetConfig(hFan, pConfig)", reinterpret_cast<void*>(zesFanGetConfig), reinterpret_cast<void*>(watched_zesFanGetConfig), reinterpret_cast<void*>(watched_zesFanGetConfig), reinterpret_cast<void*>(traced_zesFanGetConfig)},
-    {"zesFanGetProperties", "zesFanGetProperties(hFan, pProperties)", reinterpret_cast<void*>(zesFanGetProperties), reinterpret_cast<void*>(watched_zesFanGetProperties), reinterpret_cast<void*>(watched_zesFanGetProperties), reinterpret_cast<void*>(traced_zesFanGetProperties)},
-    {"zesFanGetState", "zesFanGetState(hFan, units, pSpeed)", reinterpret_cast<void*>(zesFanGetState), reinterpret_cast<void*>(watched_zesFanGetState), reinterpret_cast<void*>(watched_zesFanGetState), reinterpret_cast<void*>(traced_zesFanGetState)},
-    {"zesFanSetDefaultMode", "zesFanSetDefaultMode(hFan)", reinterpret_cast<void*>(zesFanSetDefaultMode), reinterpret_cast<void*>(watched_zesFanSetDefaultMode), reinterpret_cast<void*>(watched_zesFanSetDefaultMode), reinterpret_cast<void*>(traced_zesFanSetDefaultMode)},
-    {"zesFanSetFixedSpeedMode", "zesFanSetFixedSpeedMode(hFan, speed)", reinterpret_cast<void*>(zesFanSetFixedSpeedMode), reinterpret_cast<void*>(watched_zesFanSetFixedSpeedMode), reinterpret_cast<void*>(watched_zesFanSetFixedSpeedMode), reinterpret_cast<void*>(traced_zesFanSetFixedSpeedMode)},
-    {"zesFanSetSpeedTableMode", "zesFanSetSpeedTableMode(hFan, speedTable)", reinterpret_cast<void*>(zesFanSetSpeedTableMode), reinterpret_cast<void*>(watched_zesFanSetSpeedTableMode), reinterpret_cast<void*>(watched_zesFanSetSpeedTableMode), reinterpret_cast<void*>(traced_zesFanSetSpeedTableMode)},
-    {"zesFirmwareFlash", "zesFirmwareFlash(hFirmware, pImage, size)", reinterpret_cast<void*>(zesFirmwareFlash), reinterpret_cast<void*>(watched_zesFirmwareFlash), reinterpret_cast<void*>(watched_zesFirmwareFlash), reinterpret_cast<void*>(traced_zesFirmwareFlash)},
-    {"zesFirmwareGetConsoleLogs", "zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog)", reinterpret_cast<void*>(zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(watched_zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(watched_zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(traced_zesFirmwareGetConsoleLogs)},
-    {"zesFirmwareGetFlashProgress", "zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent)", reinterpret_cast<void*>(zesFirmwareGetFlashProgress), reinterpret_cast<void*>(watched_zesFirmwareGetFlashProgress), reinterpret_cast<void*>(watched_zesFirmwareGetFlashProgress), reinterpret_cast<void*>(traced_zesFirmwareGetFlashProgress)},
-    {"zesFirmwareGetProperties", "zesFirmwareGetProperties(hFirmware, pProperties)", reinterpret_cast<void*>(zesFirmwareGetProperties), reinterpret_cast<void*>(watched_zesFirmwareGetProperties), reinterpret_cast<void*>(watched_zesFirmwareGetProperties), reinterpret_cast<void*>(traced_zesFirmwareGetProperties)},
-    {"zesFirmwareGetSecurityVersionExp", "zesFirmwareGetSecurityVersionExp(hFirmware, pVersion)", reinterpret_cast<void*>(zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(traced_zesFirmwareGetSecurityVersionExp)},
-    {"zesFirmwareSetSecurityVersionExp", "zesFirmwareSetSecurityVersionExp(hFirmware)", reinterpret_cast<void*>(zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(traced_zesFirmwareSetSecurityVersionExp)},
-    {"zesFrequencyGetAvailableClocks", "zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency)", reinterpret_cast<void*>(zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(watched_zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(watched_zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(traced_zesFrequencyGetAvailableClocks)},
-    {"zesFrequencyGetProperties", "zesFrequencyGetProperties(hFrequency, pProperties)", reinterpret_cast<void*>(zesFrequencyGetProperties), reinterpret_cast<void*>(watched_zesFrequencyGetProperties), reinterpret_cast<void*>(watched_zesFrequencyGetProperties), reinterpret_cast<void*>(traced_zesFrequencyGetProperties)},
-    {"zesFrequencyGetRange", "zesFrequencyGetRange(hFrequency, pLimits)", reinterpret_cast<void*>(zesFrequencyGetRange), reinterpret_cast<void*>(watched_zesFrequencyGetRange), reinterpret_cast<void*>(watched_zesFrequencyGetRange), reinterpret_cast<void*>(traced_zesFrequencyGetRange)},
-    {"zesFrequencyGetState", "zesFrequencyGetState(hFrequency, pState)", reinterpret_cast<void*>(zesFrequencyGetState), reinterpret_cast<void*>(watched_zesFrequencyGetState), reinterpret_cast<void*>(watched_zesFrequencyGetState), reinterpret_cast<void*>(traced_zesFrequencyGetState)},
-    {"zesFrequencyGetThrottleTime", "zesFrequencyGetThrottleTime(hFrequency, pThrottleTime)", reinterpret_cast<void*>(zesFrequencyGetThrottleTime), reinterpret_cast<void*>(watched_zesFrequencyGetThrottleTime), reinterpret_cast<void*>(watched_zesFrequencyGetThrottleTime), reinterpret_cast<void*>(traced_zesFrequencyGetThrottleTime)},
-    {"zesFrequencyOcGetCapabilities", "zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities)", reinterpret_cast<void*>(zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(watched_zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(watched_zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(traced_zesFrequencyOcGetCapabilities)},
-    {"zesFrequencyOcGetFrequencyTarget", "zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency)", reinterpret_cast<void*>(zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(traced_zesFrequencyOcGetFrequencyTarget)},
-    {"zesFrequencyOcGetIccMax", "zesFrequencyOcGetIccMax(hFrequency, pOcIccMax)", reinterpret_cast<void*>(zesFrequencyOcGetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetIccMax), reinterpret_cast<void*>(traced_zesFrequencyOcGetIccMax)},
-    {"zesFrequencyOcGetMode", "zesFrequencyOcGetMode(hFrequency, pCurrentOcMode)", reinterpret_cast<void*>(zesFrequencyOcGetMode), reinterpret_cast<void*>(watched_zesFrequencyOcGetMode), reinterpret_cast<void*>(watched_zesFrequencyOcGetMode), reinterpret_cast<void*>(traced_zesFrequencyOcGetMode)},
-    {"zesFrequencyOcGetTjMax", "zesFrequencyOcGetTjMax(hFrequency, pOcTjMax)", reinterpret_cast<void*>(zesFrequencyOcGetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetTjMax), reinterpret_cast<void*>(traced_zesFrequencyOcGetTjMax)},
-    {"zesFrequencyOcGetVoltageTarget", "zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset)", reinterpret_cast<void*>(zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(traced_zesFrequencyOcGetVoltageTarget)},
-    {"zesFrequencyOcSetFrequencyTarget", "zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency)", reinterpret_cast<void*>(zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(traced_zesFrequencyOcSetFrequencyTarget)},
-    {"zesFrequencyOcSetIccMax", "zesFrequencyOcSetIccMax(hFrequency, ocIccMax)", reinterpret_cast<void*>(zesFrequencyOcSetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetIccMax), reinterpret_cast<void*>(traced_zesFrequencyOcSetIccMax)},
-    {"zesFrequencyOcSetMode", "zesFrequencyOcSetMode(hFrequency, CurrentOcMode)", reinterpret_cast<void*>(zesFrequencyOcSetMode), reinterpret_cast<void*>(watched_zesFrequencyOcSetMode), reinterpret_cast<void*>(watched_zesFrequencyOcSetMode), reinterpret_cast<void*>(traced_zesFrequencyOcSetMode)},
-    {"zesFrequencyOcSetTjMax", "zesFrequencyOcSetTjMax(hFrequency, ocTjMax)", reinterpret_cast<void*>(zesFrequencyOcSetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetTjMax), reinterpret_cast<void*>(traced_zesFrequencyOcSetTjMax)},
-    {"zesFrequencyOcSetVoltageTarget", "zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset)", reinterpret_cast<void*>(zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(traced_zesFrequencyOcSetVoltageTarget)},
-    {"zesFrequencySetRange", "zesFrequencySetRange(hFrequency, pLimits)", reinterpret_cast<void*>(zesFrequencySetRange), reinterpret_cast<void*>(watched_zesFrequencySetRange), reinterpret_cast<void*>(watched_zesFrequencySetRange), reinterpret_cast<void*>(traced_zesFrequencySetRange)},
-    {"zesInit", "zesInit(flags)", reinterpret_cast<void*>(zesInit), reinterpret_cast<void*>(watched_zesInit), reinterpret_cast<void*>(watched_zesInit), reinterpret_cast<void*>(traced_zesInit)},
-    {"zesLedGetProperties", "zesLedGetProperties(hLed, pProperties)", reinterpret_cast<void*>(zesLedGetProperties), reinterpret_cast<void*>(watched_zesLedGetProperties), reinterpret_cast<void*>(watched_zesLedGetProperties), reinterpret_cast<void*>(traced_zesLedGetProperties)},
-    {"zesLedGetState", "zesLedGetState(hLed, pState)", reinterpret_cast<void*>(zesLedGetState), reinterpret_cast<void*>(watched_zesLedGetState), reinterpret_cast<void*>(watched_zesLedGetState), reinterpret_cast<void*>(traced_zesLedGetState)},
-    {"zesLedSetColor", "zesLedSetColor(hLed, pColor)", reinterpret_cast<void*>(zesLedSetColor), reinterpret_cast<void*>(watched_zesLedSetColor), reinterpret_cast<void*>(watched_zesLedSetColor), reinterpret_cast<void*>(traced_zesLedSetColor)},
-    {"zesLedSetState", "zesLedSetState(hLed, enable)", reinterpret_cast<void*>(zesLedSetState), reinterpret_cast<void*>(watched_zesLedSetState), reinterpret_cast<void*>(watched_zesLedSetState), reinterpret_cast<void*>(traced_zesLedSetState)},
-    {"zesMemoryGetBandwidth", "zesMemoryGetBandwidth(hMemory, pBandwidth)", reinterpret_cast<void*>(zesMemoryGetBandwidth), reinterpret_cast<void*>(watched_zesMemoryGetBandwidth), reinterpret_cast<void*>(watched_zesMemoryGetBandwidth), reinterpret_cast<void*>(traced_zesMemoryGetBandwidth)},
-    {"zesMemoryGetProperties", "zesMemoryGetProperties(hMemory, pProperties)", reinterpret_cast<void*>(zesMemoryGetProperties), reinterpret_cast<void*>(watched_zesMemoryGetProperties), reinterpret_cast<void*>(watched_zesMemoryGetProperties), reinterpret_cast<void*>(traced_zesMemoryGetProperties)},
-    {"zesMemoryGetState", "zesMemoryGetState(hMemory, pState)", reinterpret_cast<void*>(zesMemoryGetState), reinterpret_cast<void*>(watched_zesMemoryGetState), reinterpret_cast<void*>(watched_zesMemoryGetState), reinterpret_cast<void*>(traced_zesMemoryGetState)},
-    {"zesOverclockGetControlCurrentValue", "zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue)", reinterpret_cast<void*>(zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(watched_zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(watched_zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(traced_zesOverclockGetControlCurrentValue)},
-    {"zesOverclockGetControlPendingValue", "zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue)", reinterpret_cast<void*>(zesOverclockGetControlPendingValue), reinterpret_cast<void*>(watched_zesOverclockGetControlPendingValue), reinterpret_cast<void*>(watched_zesOverclockGetControlPendingValue), reinterpret_cast<void*>(traced_zesOverclockGetControlPendingValue)},
-    {"zesOverclockGetControlState", "zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction)", reinterpret_cast<void*>(zesOverclockGetControlState), reinterpret_cast<void*>(watched_zesOverclockGetControlState), reinterpret_cast<void*>(watched_zesOverclockGetControlState), reinterpret_cast<void*>(traced_zesOverclockGetControlState)},
-    {"zesOverclockGetDomainControlProperties", "zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties)", reinterpret_cast<void*>(zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainControlProperties)},
-    {"zesOverclockGetDomainProperties", "zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties)", reinterpret_cast<void*>(zesOverclockGetDomainProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainProperties)},
-    {"zesOverclockGetDomainVFProperties", "zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties)", reinterpret_cast<void*>(zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainVFProperties)},
-    {"zesOverclockGetVFPointValues", "zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue)", reinterpret_cast<void*>(zesOverclockGetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockGetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockGetVFPointValues), reinterpret_cast<void*>(traced_zesOverclockGetVFPointValues)},
-    {"zesOverclockSetControlUserValue", "zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction)", reinterpret_cast<void*>(zesOverclockSetControlUserValue), reinterpret_cast<void*>(watched_zesOverclockSetControlUserValue), reinterpret_cast<void*>(watched_zesOverclockSetControlUserValue), reinterpret_cast<void*>(traced_zesOverclockSetControlUserValue)},
-    {"zesOverclockSetVFPointValues", "zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue)", reinterpret_cast<void*>(zesOverclockSetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockSetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockSetVFPointValues), reinterpret_cast<void*>(traced_zesOverclockSetVFPointValues)},
-    {"zesPerformanceFactorGetConfig", "zesPerformanceFactorGetConfig(hPerf, pFactor)", reinterpret_cast<void*>(zesPerformanceFactorGetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorGetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorGetConfig), reinterpret_cast<void*>(traced_zesPerformanceFactorGetConfig)},
-    {"zesPerformanceFactorGetProperties", "zesPerformanceFactorGetProperties(hPerf, pProperties)", reinterpret_cast<void*>(zesPerformanceFactorGetProperties), reinterpret_cast<void*>(watched_zesPerformanceFactorGetProperties), reinterpret_cast<void*>(watched_zesPerformanceFactorGetProperties), reinterpret_cast<void*>(traced_zesPerformanceFactorGetProperties)},
-    {"zesPerformanceFactorSetConfig", "zesPerformanceFactorSetConfig(hPerf, factor)", reinterpret_cast<void*>(zesPerformanceFactorSetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorSetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorSetConfig), reinterpret_cast<void*>(traced_zesPerformanceFactorSetConfig)},
-    {"zesPowerGetEnergyCounter", "zesPowerGetEnergyCounter(hPower, pEnergy)", reinterpret_cast<void*>(zesPowerGetEnergyCounter), reinterpret_cast<void*>(watched_zesPowerGetEnergyCounter), reinterpret_cast<void*>(watched_zesPowerGetEnergyCounter), reinterpret_cast<void*>(traced_zesPowerGetEnergyCounter)},
-    {"zesPowerGetEnergyThreshold", "zesPowerGetEnergyThreshold(hPower, pThreshold)", reinterpret_cast<void*>(zesPowerGetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerGetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerGetEnergyThreshold), reinterpret_cast<void*>(traced_zesPowerGetEnergyThreshold)},
-    {"zesPowerGetLimits", "zesPowerGetLimits(hPower, pSustained, pBurst, pPeak)", reinterpret_cast<void*>(zesPowerGetLimits), reinterpret_cast<void*>(watched_zesPowerGetLimits), reinterpret_cast<void*>(watched_zesPowerGetLimits), reinterpret_cast<void*>(traced_zesPowerGetLimits)},
-    {"zesPowerGetLimitsExt", "zesPowerGetLimitsExt(hPower, pCount, pSustained)", reinterpret_cast<void*>(zesPowerGetLimitsExt), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt), reinterpret_cast<void*>(traced_zesPowerGetLimitsExt)},
-    {"zesPowerGetLimitsExt2", "zesPowerGetLimitsExt2(hPower, pLimit)", reinterpret_cast<void*>(zesPowerGetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt2), reinterpret_cast<void*>(traced_zesPowerGetLimitsExt2)},
-    {"zesPowerGetProperties", "zesPowerGetProperties(hPower, pProperties)", reinterpret_cast<void*>(zesPowerGetProperties), reinterpret_cast<void*>(watched_zesPowerGetProperties), reinterpret_cast<void*>(watched_zesPowerGetProperties), reinterpret_cast<void*>(traced_zesPowerGetProperties)},
-    {"zesPowerGetUsage", "zesPowerGetUsage(hPower, pInstantPower, pAveragePower)", reinterpret_cast<void*>(zesPowerGetUsage), reinterpret_cast<void*>(watched_zesPowerGetUsage), reinterpret_cast<void*>(watched_zesPowerGetUsage), reinterpret_cast<void*>(traced_zesPowerGetUsage)},
-    {"zesPowerSetEnergyThreshold", "zesPowerSetEnergyThreshold(hPower, threshold)", reinterpret_cast<void*>(zesPowerSetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerSetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerSetEnergyThreshold), reinterpret_cast<void*>(traced_zesPowerSetEnergyThreshold)},
-    {"zesPowerSetLimits", "zesPowerSetLimits(hPower, pSustained, pBurst, pPeak)", reinterpret_cast<void*>(zesPowerSetLimits), reinterpret_cast<void*>(watched_zesPowerSetLimits), reinterpret_cast<void*>(watched_zesPowerSetLimits), reinterpret_cast<void*>(traced_zesPowerSetLimits)},
-    {"zesPowerSetLimitsExt", "zesPowerSetLimitsExt(hPower, pCount, pSustained)", reinterpret_cast<void*>(zesPowerSetLimitsExt), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt), reinterpret_cast<void*>(traced_zesPowerSetLimitsExt)},
-    {"zesPowerSetLimitsExt2", "zesPowerSetLimitsExt2(hPower, limit)", reinterpret_cast<void*>(zesPowerSetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt2), reinterpret_cast<void*>(traced_zesPowerSetLimitsExt2)},
-    {"zesPsuGetProperties", "zesPsuGetProperties(hPsu, pProperties)", reinterpret_cast<void*>(zesPsuGetProperties), reinterpret_cast<void*>(watched_zesPsuGetProperties), reinterpret_cast<void*>(watched_zesPsuGetProperties), reinterpret_cast<void*>(traced_zesPsuGetProperties)},
-    {"zesPsuGetState", "zesPsuGetState(hPsu, pState)", reinterpret_cast<void*>(zesPsuGetState), reinterpret_cast<void*>(watched_zesPsuGetState), reinterpret_cast<void*>(watched_zesPsuGetState), reinterpret_cast<void*>(traced_zesPsuGetState)},
-    {"zesRasClearStateExp", "zesRasClearStateExp(hRas, category)", reinterpret_cast<void*>(zesRasClearStateExp), reinterpret_cast<void*>(watched_zesRasClearStateExp), reinterpret_cast<void*>(watched_zesRasClearStateExp), reinterpret_cast<void*>(traced_zesRasClearStateExp)},
-    {"zesRasGetConfig", "zesRasGetConfig(hRas, pConfig)", reinterpret_cast<void*>(zesRasGetConfig), reinterpret_cast<void*>(watched_zesRasGetConfig), reinterpret_cast<void*>(watched_zesRasGetConfig), reinterpret_cast<void*>(traced_zesRasGetConfig)},
-    {"zesRasGetConfigExp", "zesRasGetConfigExp(hRas, count, pConfig)", reinterpret_cast<void*>(zesRasGetConfigExp), reinterpret_cast<void*>(watched_zesRasGetConfigExp), reinterpret_cast<void*>(watched_zesRasGetConfigExp), reinterpret_cast<void*>(traced_zesRasGetConfigExp)},
-    {"zesRasGetProperties", "zesRasGetProperties(hRas, pProperties)", reinterpret_cast<void*>(zesRasGetProperties), reinterpret_cast<void*>(watched_zesRasGetProperties), reinterpret_cast<void*>(watched_zesRasGetProperties), reinterpret_cast<void*>(traced_zesRasGetProperties)},
-    {"zesRasGetState", "zesRasGetState(hRas, clear, pState)", reinterpret_cast<void*>(zesRasGetState), reinterpret_cast<void*>(watched_zesRasGetState), reinterpret_cast<void*>(watched_zesRasGetState), reinterpret_cast<void*>(traced_zesRasGetState)},
-    {"zesRasGetStateExp", "zesRasGetStateExp(hRas, pCount, pState)", reinterpret_cast<void*>(zesRasGetStateExp), reinterpret_cast<void*>(watched_zesRasGetStateExp), reinterpret_cast<void*>(watched_zesRasGetStateExp), reinterpret_cast<void*>(traced_zesRasGetStateExp)},
-    {"zesRasGetStateExp2", "zesRasGetStateExp2(hRas, count, pCategories, pState)", reinterpret_cast<void*>(zesRasGetStateExp2), reinterpret_cast<void*>(watched_zesRasGetStateExp2), reinterpret_cast<void*>(watched_zesRasGetStateExp2), reinterpret_cast<void*>(traced_zesRasGetStateExp2)},
-    {"zesRasGetSupportedCategoriesExp", "zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories)", reinterpret_cast<void*>(zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(watched_zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(watched_zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(traced_zesRasGetSupportedCategoriesExp)},
-    {"zesRasSetConfig", "zesRasSetConfig(hRas, pConfig)", reinterpret_cast<void*>(zesRasSetConfig), reinterpret_cast<void*>(watched_zesRasSetConfig), reinterpret_cast<void*>(watched_zesRasSetConfig), reinterpret_cast<void*>(traced_zesRasSetConfig)},
-    {"zesRasSetConfigExp", "zesRasSetConfigExp(hRas, count, pConfig)", reinterpret_cast<void*>(zesRasSetConfigExp), reinterpret_cast<void*>(watched_zesRasSetConfigExp), reinterpret_cast<void*>(watched_zesRasSetConfigExp), reinterpret_cast<void*>(traced_zesRasSetConfigExp)},
-    {"zesSchedulerGetCurrentMode", "zesSchedulerGetCurrentMode(hScheduler, pMode)", reinterpret_cast<void*>(zesSchedulerGetCurrentMode), reinterpret_cast<void*>(watched_zesSchedulerGetCurrentMode), reinterpret_cast<void*>(watched_zesSchedulerGetCurrentMode), reinterpret_cast<void*>(traced_zesSchedulerGetCurrentMode)},
-    {"zesSchedulerGetProperties", "zesSchedulerGetProperties(hScheduler, pProperties)", reinterpret_cast<void*>(zesSchedulerGetProperties), reinterpret_cast<void*>(watched_zesSchedulerGetProperties), reinterpret_cast<void*>(watched_zesSchedulerGetProperties), reinterpret_cast<void*>(traced_zesSchedulerGetProperties)},
-    {"zesSchedulerGetTimeoutModeProperties", "zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig)", reinterpret_cast<void*>(zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(traced_zesSchedulerGetTimeoutModeProperties)},
-    {"zesSchedulerGetTimesliceModeProperties", "zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig)", reinterpret_cast<void*>(zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(traced_zesSchedulerGetTimesliceModeProperties)},
-    {"zesSchedulerSetComputeUnitDebugMode", "zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(watched_zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(watched_zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(traced_zesSchedulerSetComputeUnitDebugMode)},
-    {"zesSchedulerSetExclusiveMode", "zesSchedulerSetExclusiveMode(hScheduler, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(watched_zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(watched_zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(traced_zesSchedulerSetExclusiveMode)},
-    {"zesSchedulerSetTimeoutMode", "zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(traced_zesSchedulerSetTimeoutMode)},
-    {"zesSchedulerSetTimesliceMode", "zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(traced_zesSchedulerSetTimesliceMode)},
-    {"zesStandbyGetMode", "zesStandbyGetMode(hStandby, pMode)", reinterpret_cast<void*>(zesStandbyGetMode), reinterpret_cast<void*>(watched_zesStandbyGetMode), reinterpret_cast<void*>(watched_zesStandbyGetMode), reinterpret_cast<void*>(traced_zesStandbyGetMode)},
-    {"zesStandbyGetProperties", "zesStandbyGetProperties(hStandby, pProperties)", reinterpret_cast<void*>(zesStandbyGetProperties), reinterpret_cast<void*>(watched_zesStandbyGetProperties), reinterpret_cast<void*>(watched_zesStandbyGetProperties), reinterpret_cast<void*>(traced_zesStandbyGetProperties)},
-    {"zesStandbySetMode", "zesStandbySetMode(hStandby, mode)", reinterpret_cast<void*>(zesStandbySetMode), reinterpret_cast<void*>(watched_zesStandbySetMode), reinterpret_cast<void*>(watched_zesStandbySetMode), reinterpret_cast<void*>(traced_zesStandbySetMode)},
-    {"zesTemperatureGetConfig", "zesTemperatureGetConfig(hTemperature, pConfig)", reinterpret_cast<void*>(zesTemperatureGetConfig), reinterpret_cast<void*>(watched_zesTemperatureGetConfig), reinterpret_cast<void*>(watched_zesTemperatureGetConfig), reinterpret_cast<void*>(traced_zesTemperatureGetConfig)},
-    {"zesTemperatureGetProperties", "zesTemperatureGetProperties(hTemperature, pProperties)", reinterpret_cast<void*>(zesTemperatureGetProperties), reinterpret_cast<void*>(watched_zesTemperatureGetProperties), reinterpret_cast<void*>(watched_zesTemperatureGetProperties), reinterpret_cast<void*>(traced_zesTemperatureGetProperties)},
-    {"zesTemperatureGetState", "zesTemperatureGetState(hTemperature, pTemperature)", reinterpret_cast<void*>(zesTemperatureGetState), reinterpret_cast<void*>(watched_zesTemperatureGetState), reinterpret_cast<void*>(watched_zesTemperatureGetState), reinterpret_cast<void*>(traced_zesTemperatureGetState)},
-    {"zesTemperatureSetConfig", "zesTemperatureSetConfig(hTemperature, pConfig)", reinterpret_cast<void*>(zesTemperatureSetConfig), reinterpret_cast<void*>(watched_zesTemperatureSetConfig), reinterpret_cast<void*>(watched_zesTemperatureSetConfig), reinterpret_cast<void*>(traced_zesTemperatureSetConfig)},
-    {"zesVFManagementGetVFCapabilitiesExp", "zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability)", reinterpret_cast<void*>(zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFCapabilitiesExp)},
-    {"zesVFManagementGetVFCapabilitiesExp2", "zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability)", reinterpret_cast<void*>(zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFCapabilitiesExp2)},
-    {"zesVFManagementGetVFEngineUtilizationExp", "zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil)", reinterpret_cast<void*>(zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFEngineUtilizationExp)},
-    {"zesVFManagementGetVFEngineUtilizationExp2", "zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil)", reinterpret_cast<void*>(zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFEngineUtilizationExp2)},
-    {"zesVFManagementGetVFMemoryUtilizationExp", "zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil)", reinterpret_cast<void*>(zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFMemoryUtilizationExp)},
-    {"zesVFManagementGetVFMemoryUtilizationExp2", "zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil)", reinterpret_cast<void*>(zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFMemoryUtilizationExp2)},
-    {"zesVFManagementGetVFPropertiesExp", "zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties)", reinterpret_cast<void*>(zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFPropertiesExp)},
-    {"zesVFManagementSetVFTelemetryModeExp", "zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable)", reinterpret_cast<void*>(zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(traced_zesVFManagementSetVFTelemetryModeExp)},
-    {"zesVFManagementSetVFTelemetrySamplingIntervalExp", "zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval)", reinterpret_cast<void*>(zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(traced_zesVFManagementSetVFTelemetrySamplingIntervalExp)},
-    {"zetCommandListAppendMarkerExp", "zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value)", reinterpret_cast<void*>(zetCommandListAppendMarkerExp), reinterpret_cast<void*>(watched_zetCommandListAppendMarkerExp), reinterpret_cast<void*>(watched_zetCommandListAppendMarkerExp), reinterpret_cast<void*>(traced_zetCommandListAppendMarkerExp)},
-    {"zetCommandListAppendMetricMemoryBarrier", "zetCommandListAppendMetricMemoryBarrier(hCommandList)", reinterpret_cast<void*>(zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(watched_zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(watched_zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(traced_zetCommandListAppendMetricMemoryBarrier)},
-    {"zetCommandListAppendMetricQueryBegin", "zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery)", reinterpret_cast<void*>(zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(traced_zetCommandListAppendMetricQueryBegin)},
-    {"zetCommandListAppendMetricQueryEnd", "zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(traced_zetCommandListAppendMetricQueryEnd)},
-    {"zetCommandListAppendMetricStreamerMarker", "zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value)", reinterpret_cast<void*>(zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(watched_zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(watched_zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(traced_zetCommandListAppendMetricStreamerMarker)},
-    {"zetContextActivateMetricGroups", "zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups)", reinterpret_cast<void*>(zetContextActivateMetricGroups), reinterpret_cast<void*>(watched_zetContextActivateMetricGroups), reinterpret_cast<void*>(watched_zetContextActivateMetricGroups), reinterpret_cast<void*>(traced_zetContextActivateMetricGroups)},
-    {"zetDebugAcknowledgeEvent", "zetDebugAcknowledgeEvent(hDebug, event)", reinterpret_cast<void*>(zetDebugAcknowledgeEvent), reinterpret_cast<void*>(watched_zetDebugAcknowledgeEvent), reinterpret_cast<void*>(watched_zetDebugAcknowledgeEvent), reinterpret_cast<void*>(traced_zetDebugAcknowledgeEvent)},
-    {"zetDebugAttach", "zetDebugAttach(hDevice, config, phDebug)", reinterpret_cast<void*>(zetDebugAttach), reinterpret_cast<void*>(watched_zetDebugAttach), reinterpret_cast<void*>(watched_zetDebugAttach), reinterpret_cast<void*>(traced_zetDebugAttach)},
-    {"zetDebugDetach", "zetDebugDetach(hDebug)", reinterpret_cast<void*>(zetDebugDetach), reinterpret_cast<void*>(watched_zetDebugDetach), reinterpret_cast<void*>(watched_zetDebugDetach), reinterpret_cast<void*>(traced_zetDebugDetach)},
-    {"zetDebugGetRegisterSetProperties", "zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties)", reinterpret_cast<void*>(zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(traced_zetDebugGetRegisterSetProperties)},
-    {"zetDebugGetThreadRegisterSetProperties", "zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties)", reinterpret_cast<void*>(zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(traced_zetDebugGetThreadRegisterSetProperties)},
-    {"zetDebugInterrupt", "zetDebugInterrupt(hDebug, thread)", reinterpret_cast<void*>(zetDebugInterrupt), reinterpret_cast<void*>(watched_zetDebugInterrupt), reinterpret_cast<void*>(watched_zetDebugInterrupt), reinterpret_cast<void*>(traced_zetDebugInterrupt)},
-    {"zetDebugReadEvent", "zetDebugReadEvent(hDebug, timeout, event)", reinterpret_cast<void*>(zetDebugReadEvent), reinterpret_cast<void*>(watched_zetDebugReadEvent), reinterpret_cast<void*>(watched_zetDebugReadEvent), reinterpret_cast<void*>(traced_zetDebugReadEvent)},
-    {"zetDebugReadMemory", "zetDebugReadMemory(hDebug, thread, desc, size, buffer)", reinterpret_cast<void*>(zetDebugReadMemory), reinterpret_cast<void*>(watched_zetDebugReadMemory), reinterpret_cast<void*>(watched_zetDebugReadMemory), reinterpret_cast<void*>(traced_zetDebugReadMemory)},
-    {"zetDebugReadRegisters", "zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues)", reinterpret_cast<void*>(zetDebugReadRegisters), reinterpret_cast<void*>(watched_zetDebugReadRegisters), reinterpret_cast<void*>(watched_zetDebugReadRegisters), reinterpret_cast<void*>(traced_zetDebugReadRegisters)},
-    {"zetDebugResume", "zetDebugResume(hDebug, thread)", reinterpret_cast<void*>(zetDebugResume), reinterpret_cast<void*>(watched_zetDebugResume), reinterpret_cast<void*>(watched_zetDebugResume), reinterpret_cast<void*>(traced_zetDebugResume)},
-    {"zetDebugWriteMemory", "zetDebugWriteMemory(hDebug, thread, desc, size, buffer)", reinterpret_cast<void*>(zetDebugWriteMemory), reinterpret_cast<void*>(watched_zetDebugWriteMemory), reinterpret_cast<void*>(watched_zetDebugWriteMemory), reinterpret_cast<void*>(traced_zetDebugWriteMemory)},
-    {"zetDebugWriteRegisters", "zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues)", reinterpret_cast<void*>(zetDebugWriteRegisters), reinterpret_cast<void*>(watched_zetDebugWriteRegisters), reinterpret_cast<void*>(watched_zetDebugWriteRegisters), reinterpret_cast<void*>(traced_zetDebugWriteRegisters)},
-    {"zetDeviceCreateMetricGroupsFromMetricsExp", "zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup)", reinterpret_cast<void*>(zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(watched_zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(watched_zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(traced_zetDeviceCreateMetricGroupsFromMetricsExp)},
-    {"zetDeviceDisableMetricsExp", "zetDeviceDisableMetricsExp(hDevice)", reinterpret_cast<void*>(zetDeviceDisableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceDisableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceDisableMetricsExp), reinterpret_cast<void*>(traced_zetDeviceDisableMetricsExp)},
-    {"zetDeviceEnableMetricsExp", "zetDeviceEnableMetricsExp(hDevice)", reinterpret_cast<void*>(zetDeviceEnableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceEnableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceEnableMetricsExp), reinterpret_cast<void*>(traced_zetDeviceEnableMetricsExp)},
-    {"zetDeviceGetConcurrentMetricGroupsExp", "zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount)", reinterpret_cast<void*>(zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(watched_zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(watched_zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(traced_zetDeviceGetConcurrentMetricGroupsExp)},
-    {"zetDeviceGetDebugProperties", "zetDeviceGetDebugProperties(hDevice, pDebugProperties)", reinterpret_cast<void*>(zetDeviceGetDebugProperties), reinterpret_cast<void*>(watched_zetDeviceGetDebugProperties), reinterpret_cast<void*>(watched_zetDeviceGetDebugProperties), reinterpret_cast<void*>(traced_zetDeviceGetDebugProperties)},
-    {"zetKernelGetProfileInfo", "zetKernelGetProfileInfo(hKernel, pProfileProperties)", reinterpret_cast<void*>(zetKernelGetProfileInfo), reinterpret_cast<void*>(watched_zetKernelGetProfileInfo), reinterpret_cast<void*>(watched_zetKernelGetProfileInfo), reinterpret_cast<void*>(traced_zetKernelGetProfileInfo)},
-    {"zetMetricCreateFromProgrammableExp", "zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles)", reinterpret_cast<void*>(zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(traced_zetMetricCreateFromProgrammableExp)},
-    {"zetMetricCreateFromProgrammableExp2", "zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles)", reinterpret_cast<void*>(zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(traced_zetMetricCreateFromProgrammableExp2)},
-    {"zetMetricDecoderCreateExp", "zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder)", reinterpret_cast<void*>(zetMetricDecoderCreateExp), reinterpret_cast<void*>(watched_zetMetricDecoderCreateExp), reinterpret_cast<void*>(watched_zetMetricDecoderCreateExp), reinterpret_cast<void*>(traced_zetMetricDecoderCreateExp)},
-    {"zetMetricDecoderDestroyExp", "zetMetricDecoderDestroyExp(phMetricDecoder)", reinterpret_cast<void*>(zetMetricDecoderDestroyExp), reinterpret_cast<void*>(watched_zetMetricDecoderDestroyExp), reinterpret_cast<void*>(watched_zetMetricDecoderDestroyExp), reinterpret_cast<void*>(traced_zetMetricDecoderDestroyExp)},
-    {"zetMetricDecoderGetDecodableMetricsExp", "zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics)", reinterpret_cast<void*>(zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(watched_zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(watched_zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(traced_zetMetricDecoderGetDecodableMetricsExp)},
-    {"zetMetricDestroyExp", "zetMetricDestroyExp(hMetric)", reinterpret_cast<void*>(zetMetricDestroyExp), reinterpret_cast<void*>(watched_zetMetricDestroyExp), reinterpret_cast<void*>(watched_zetMetricDestroyExp), reinterpret_cast<void*>(traced_zetMetricDestroyExp)},
-    {"zetMetricGet", "zetMetricGet(hMetricGroup, pCount, phMetrics)", reinterpret_cast<void*>(zetMetricGet), reinterpret_cast<void*>(watched_zetMetricGet), reinterpret_cast<void*>(watched_zetMetricGet), reinterpret_cast<void*>(traced_zetMetricGet)},
-    {"zetMetricGetProperties", "zetMetricGetProperties(hMetric, pProperties)", reinterpret_cast<void*>(zetMetricGetProperties), reinterpret_cast<void*>(watched_zetMetricGetProperties), reinterpret_cast<void*>(watched_zetMetricGetProperties), reinterpret_cast<void*>(traced_zetMetricGetProperties)},
-    {"zetMetricGroupAddMetricExp", "zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString)", reinterpret_cast<void*>(zetMetricGroupAddMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupAddMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupAddMetricExp), reinterpret_cast<void*>(traced_zetMetricGroupAddMetricExp)},
-    {"zetMetricGroupCalculateMetricExportDataExp", "zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMetricExportDataExp)},
-    {"zetMetricGroupCalculateMetricValues", "zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMetricValues)},
-    {"zetMetricGroupCalculateMultipleMetricValuesExp", "zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMultipleMetricValuesExp)},
-    {"zetMetricGroupCloseExp", "zetMetricGroupCloseExp(hMetricGroup)", reinterpret_cast<void*>(zetMetricGroupCloseExp), reinterpret_cast<void*>(watched_zetMetricGroupCloseExp), reinterpret_cast<void*>(watched_zetMetricGroupCloseExp), reinterpret_cast<void*>(traced_zetMetricGroupCloseExp)},
-    {"zetMetricGroupCreateExp", "zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup)", reinterpret_cast<void*>(zetMetricGroupCreateExp), reinterpret_cast<void*>(watched_zetMetricGroupCreateExp), reinterpret_cast<void*>(watched_zetMetricGroupCreateExp), reinterpret_cast<void*>(traced_zetMetricGroupCreateExp)},
-    {"zetMetricGroupDestroyExp", "zetMetricGroupDestroyExp(hMetricGroup)", reinterpret_cast<void*>(zetMetricGroupDestroyExp), reinterpret_cast<void*>(watched_zetMetricGroupDestroyExp), reinterpret_cast<void*>(watched_zetMetricGroupDestroyExp), reinterpret_cast<void*>(traced_zetMetricGroupDestroyExp)},
-    {"zetMetricGroupGet", "zetMetricGroupGet(hDevice, pCount, phMetricGroups)", reinterpret_cast<void*>(zetMetricGroupGet), reinterpret_cast<void*>(watched_zetMetricGroupGet), reinterpret_cast<void*>(watched_zetMetricGroupGet), reinterpret_cast<void*>(traced_zetMetricGroupGet)},
-    {"zetMetricGroupGetExportDataExp", "zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData)", reinterpret_cast<void*>(zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(traced_zetMetricGroupGetExportDataExp)},
-    {"zetMetricGroupGetGlobalTimestampsExp", "zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp)", reinterpret_cast<void*>(zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(watched_zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(watched_zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(traced_zetMetricGroupGetGlobalTimestampsExp)},
-    {"zetMetricGroupGetProperties", "zetMetricGroupGetProperties(hMetricGroup, pProperties)", reinterpret_cast<void*>(zetMetricGroupGetProperties), reinterpret_cast<void*>(watched_zetMetricGroupGetProperties), reinterpret_cast<void*>(watched_zetMetricGroupGetProperties), reinterpret_cast<void*>(traced_zetMetricGroupGetProperties)},
-    {"zetMetricGroupRemoveMetricExp", "zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric)", reinterpret_cast<void*>(zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(traced_zetMetricGroupRemoveMetricExp)},
-    {"zetMetricProgrammableGetExp", "zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables)", reinterpret_cast<void*>(zetMetricProgrammableGetExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetExp)},
-    {"zetMetricProgrammableGetParamInfoExp", "zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo)", reinterpret_cast<void*>(zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetParamInfoExp)},
-    {"zetMetricProgrammableGetParamValueInfoExp", "zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo)", reinterpret_cast<void*>(zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetParamValueInfoExp)},
-    {"zetMetricProgrammableGetPropertiesExp", "zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties)", reinterpret_cast<void*>(zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetPropertiesExp)},
-    {"zetMetricQueryCreate", "zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery)", reinterpret_cast<void*>(zetMetricQueryCreate), reinterpret_cast<void*>(watched_zetMetricQueryCreate), reinterpret_cast<void*>(watched_zetMetricQueryCreate), reinterpret_cast<void*>(traced_zetMetricQueryCreate)},
-    {"zetMetricQueryDestroy", "zetMetricQueryDestroy(hMetricQuery)", reinterpret_cast<void*>(zetMetricQueryDestroy), reinterpret_cast<void*>(watched_zetMetricQueryDestroy), reinterpret_cast<void*>(watched_zetMetricQueryDestroy), reinterpret_cast<void*>(traced_zetMetricQueryDestroy)},
-    {"zetMetricQueryGetData", "zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricQueryGetData), reinterpret_cast<void*>(watched_zetMetricQueryGetData), reinterpret_cast<void*>(watched_zetMetricQueryGetData), reinterpret_cast<void*>(traced_zetMetricQueryGetData)},
-    {"zetMetricQueryPoolCreate", "zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool)", reinterpret_cast<void*>(zetMetricQueryPoolCreate), reinterpret_cast<void*>(watched_zetMetricQueryPoolCreate), reinterpret_cast<void*>(watched_zetMetricQueryPoolCreate), reinterpret_cast<void*>(traced_zetMetricQueryPoolCreate)},
-    {"zetMetricQueryPoolDestroy", "zetMetricQueryPoolDestroy(hMetricQueryPool)", reinterpret_cast<void*>(zetMetricQueryPoolDestroy), reinterpret_cast<void*>(watched_zetMetricQueryPoolDestroy), reinterpret_cast<void*>(watched_zetMetricQueryPoolDestroy), reinterpret_cast<void*>(traced_zetMetricQueryPoolDestroy)},
-    {"zetMetricQueryReset", "zetMetricQueryReset(hMetricQuery)", reinterpret_cast<void*>(zetMetricQueryReset), reinterpret_cast<void*>(watched_zetMetricQueryReset), reinterpret_cast<void*>(watched_zetMetricQueryReset), reinterpret_cast<void*>(traced_zetMetricQueryReset)},
-    {"zetMetricStreamerClose", "zetMetricStreamerClose(hMetricStreamer)", reinterpret_cast<void*>(zetMetricStreamerClose), reinterpret_cast<void*>(watched_zetMetricStreamerClose), reinterpret_cast<void*>(watched_zetMetricStreamerClose), reinterpret_cast<void*>(traced_zetMetricStreamerClose)},
-    {"zetMetricStreamerOpen", "zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer)", reinterpret_cast<void*>(zetMetricStreamerOpen), reinterpret_cast<void*>(watched_zetMetricStreamerOpen), reinterpret_cast<void*>(watched_zetMetricStreamerOpen), reinterpret_cast<void*>(traced_zetMetricStreamerOpen)},
-    {"zetMetricStreamerReadData", "zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricStreamerReadData), reinterpret_cast<void*>(watched_zetMetricStreamerReadData), reinterpret_cast<void*>(watched_zetMetricStreamerReadData), reinterpret_cast<void*>(traced_zetMetricStreamerReadData)},
-    {"zetMetricTracerCreateExp", "zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer)", reinterpret_cast<void*>(zetMetricTracerCreateExp), reinterpret_cast<void*>(watched_zetMetricTracerCreateExp), reinterpret_cast<void*>(watched_zetMetricTracerCreateExp), reinterpret_cast<void*>(traced_zetMetricTracerCreateExp)},
-    {"zetMetricTracerDecodeExp", "zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries)", reinterpret_cast<void*>(zetMetricTracerDecodeExp), reinterpret_cast<void*>(watched_zetMetricTracerDecodeExp), reinterpret_cast<void*>(watched_zetMetricTracerDecodeExp), reinterpret_cast<void*>(traced_zetMetricTracerDecodeExp)},
-    {"zetMetricTracerDestroyExp", "zetMetricTracerDestroyExp(hMetricTracer)", reinterpret_cast<void*>(zetMetricTracerDestroyExp), reinterpret_cast<void*>(watched_zetMetricTracerDestroyExp), reinterpret_cast<void*>(watched_zetMetricTracerDestroyExp), reinterpret_cast<void*>(traced_zetMetricTracerDestroyExp)},
-    {"zetMetricTracerDisableExp", "zetMetricTracerDisableExp(hMetricTracer, synchronous)", reinterpret_cast<void*>(zetMetricTracerDisableExp), reinterpret_cast<void*>(watched_zetMetricTracerDisableExp), reinterpret_cast<void*>(watched_zetMetricTracerDisableExp), reinterpret_cast<void*>(traced_zetMetricTracerDisableExp)},
-    {"zetMetricTracerEnableExp", "zetMetricTracerEnableExp(hMetricTracer, synchronous)", reinterpret_cast<void*>(zetMetricTracerEnableExp), reinterpret_cast<void*>(watched_zetMetricTracerEnableExp), reinterpret_cast<void*>(watched_zetMetricTracerEnableExp), reinterpret_cast<void*>(traced_zetMetricTracerEnableExp)},
-    {"zetMetricTracerReadDataExp", "zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricTracerReadDataExp), reinterpret_cast<void*>(watched_zetMetricTracerReadDataExp), reinterpret_cast<void*>(watched_zetMetricTracerReadDataExp), reinterpret_cast<void*>(traced_zetMetricTracerReadDataExp)},
-    {"zetModuleGetDebugInfo", "zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo)", reinterpret_cast<void*>(zetModuleGetDebugInfo), reinterpret_cast<void*>(watched_zetModuleGetDebugInfo), reinterpret_cast<void*>(watched_zetModuleGetDebugInfo), reinterpret_cast<void*>(traced_zetModuleGetDebugInfo)},
-    {"zetTracerExpCreate", "zetTracerExpCreate(hContext, desc, phTracer)", reinterpret_cast<void*>(zetTracerExpCreate), reinterpret_cast<void*>(watched_zetTracerExpCreate), reinterpret_cast<void*>(watched_zetTracerExpCreate), reinterpret_cast<void*>(traced_zetTracerExpCreate)},
-    {"zetTracerExpDestroy", "zetTracerExpDestroy(hTracer)", reinterpret_cast<void*>(zetTracerExpDestroy), reinterpret_cast<void*>(watched_zetTracerExpDestroy), reinterpret_cast<void*>(watched_zetTracerExpDestroy), reinterpret_cast<void*>(traced_zetTracerExpDestroy)},
-    {"zetTracerExpSetEnabled", "zetTracerExpSetEnabled(hTracer, enable)", reinterpret_cast<void*>(zetTracerExpSetEnabled), reinterpret_cast<void*>(watched_zetTracerExpSetEnabled), reinterpret_cast<void*>(watched_zetTracerExpSetEnabled), reinterpret_cast<void*>(traced_zetTracerExpSetEnabled)},
-    {"zetTracerExpSetEpilogues", "zetTracerExpSetEpilogues(hTracer, pCoreCbs)", reinterpret_cast<void*>(zetTracerExpSetEpilogues), reinterpret_cast<void*>(watched_zetTracerExpSetEpilogues), reinterpret_cast<void*>(watched_zetTracerExpSetEpilogues), reinterpret_cast<void*>(traced_zetTracerExpSetEpilogues)},
-    {"zetTracerExpSetPrologues", "zetTracerExpSetPrologues(hTracer, pCoreCbs)", reinterpret_cast<void*>(zetTracerExpSetPrologues), reinterpret_cast<void*>(watched_zetTracerExpSetPrologues), reinterpret_cast<void*>(watched_zetTracerExpSetPrologues), reinterpret_cast<void*>(traced_zetTracerExpSetPrologues)},
+    {"zeCommandListAppendBarrier", "zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendBarrier), reinterpret_cast<void*>(examined_zeCommandListAppendBarrier), reinterpret_cast<void*>(recorded_zeCommandListAppendBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendBarrier), reinterpret_cast<void*>(traced_zeCommandListAppendBarrier)},
+    {"zeCommandListAppendEventReset", "zeCommandListAppendEventReset(hCommandList, hEvent)", reinterpret_cast<void*>(zeCommandListAppendEventReset), reinterpret_cast<void*>(watched_zeCommandListAppendEventReset), reinterpret_cast<void*>(watched_zeCommandListAppendEventReset), reinterpret_cast<void*>(watched_zeCommandListAppendEventReset), reinterpret_cast<void*>(traced_zeCommandListAppendEventReset)},
+    {"zeCommandListAppendGraphExt", "zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendGraphExt), reinterpret_cast<void*>(watched_zeCommandListAppendGraphExt), reinterpret_cast<void*>(watched_zeCommandListAppendGraphExt), reinterpret_cast<void*>(watched_zeCommandListAppendGraphExt), reinterpret_cast<void*>(traced_zeCommandListAppendGraphExt)},
+    {"zeCommandListAppendHostFunction", "zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendHostFunction), reinterpret_cast<void*>(watched_zeCommandListAppendHostFunction), reinterpret_cast<void*>(watched_zeCommandListAppendHostFunction), reinterpret_cast<void*>(watched_zeCommandListAppendHostFunction), reinterpret_cast<void*>(traced_zeCommandListAppendHostFunction)},
+    {"zeCommandListAppendImageCopy", "zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopy), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopy), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopy), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopy), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopy)},
+    {"zeCommandListAppendImageCopyFromMemory", "zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemory), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyFromMemory)},
+    {"zeCommandListAppendImageCopyFromMemoryExt", "zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyFromMemoryExt), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyFromMemoryExt)},
+    {"zeCommandListAppendImageCopyRegion", "zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyRegion), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyRegion)},
+    {"zeCommandListAppendImageCopyToMemory", "zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemory), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyToMemory)},
+    {"zeCommandListAppendImageCopyToMemoryExt", "zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(watched_zeCommandListAppendImageCopyToMemoryExt), reinterpret_cast<void*>(traced_zeCommandListAppendImageCopyToMemoryExt)},
+    {"zeCommandListAppendLaunchCooperativeKernel", "zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchCooperativeKernel), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchCooperativeKernel)},
+    {"zeCommandListAppendLaunchKernel", "zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(examined_zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(recorded_zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernel), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernel)},
+    {"zeCommandListAppendLaunchKernelIndirect", "zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelIndirect), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelIndirect)},
+    {"zeCommandListAppendLaunchKernelWithArguments", "zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(examined_zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(recorded_zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(examined_zeCommandListAppendLaunchKernelWithArguments), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelWithArguments)},
+    {"zeCommandListAppendLaunchKernelWithParameters", "zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchKernelWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchKernelWithParameters)},
+    {"zeCommandListAppendLaunchMultipleKernelsIndirect", "zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(watched_zeCommandListAppendLaunchMultipleKernelsIndirect), reinterpret_cast<void*>(traced_zeCommandListAppendLaunchMultipleKernelsIndirect)},
+    {"zeCommandListAppendMemAdvise", "zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice)", reinterpret_cast<void*>(zeCommandListAppendMemAdvise), reinterpret_cast<void*>(watched_zeCommandListAppendMemAdvise), reinterpret_cast<void*>(watched_zeCommandListAppendMemAdvise), reinterpret_cast<void*>(watched_zeCommandListAppendMemAdvise), reinterpret_cast<void*>(traced_zeCommandListAppendMemAdvise)},
+    {"zeCommandListAppendMemoryCopy", "zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(examined_zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(recorded_zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopy), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopy)},
+    {"zeCommandListAppendMemoryCopyFromContext", "zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyFromContext), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyFromContext)},
+    {"zeCommandListAppendMemoryCopyRegion", "zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyRegion), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyRegion)},
+    {"zeCommandListAppendMemoryCopyWithParameters", "zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryCopyWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryCopyWithParameters)},
+    {"zeCommandListAppendMemoryFill", "zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryFill), reinterpret_cast<void*>(examined_zeCommandListAppendMemoryFill), reinterpret_cast<void*>(recorded_zeCommandListAppendMemoryFill), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFill), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryFill)},
+    {"zeCommandListAppendMemoryFillWithParameters", "zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryFillWithParameters), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryFillWithParameters)},
+    {"zeCommandListAppendMemoryPrefetch", "zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)", reinterpret_cast<void*>(zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryPrefetch), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryPrefetch)},
+    {"zeCommandListAppendMemoryRangesBarrier", "zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(watched_zeCommandListAppendMemoryRangesBarrier), reinterpret_cast<void*>(traced_zeCommandListAppendMemoryRangesBarrier)},
+    {"zeCommandListAppendQueryKernelTimestamps", "zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(watched_zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(watched_zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(watched_zeCommandListAppendQueryKernelTimestamps), reinterpret_cast<void*>(traced_zeCommandListAppendQueryKernelTimestamps)},
+    {"zeCommandListAppendSignalEvent", "zeCommandListAppendSignalEvent(hCommandList, hEvent)", reinterpret_cast<void*>(zeCommandListAppendSignalEvent), reinterpret_cast<void*>(examined_zeCommandListAppendSignalEvent), reinterpret_cast<void*>(recorded_zeCommandListAppendSignalEvent), reinterpret_cast<void*>(watched_zeCommandListAppendSignalEvent), reinterpret_cast<void*>(traced_zeCommandListAppendSignalEvent)},
+    {"zeCommandListAppendSignalExternalSemaphoreExt", "zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendSignalExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeCommandListAppendSignalExternalSemaphoreExt)},
+    {"zeCommandListAppendWaitExternalSemaphoreExt", "zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeCommandListAppendWaitExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeCommandListAppendWaitExternalSemaphoreExt)},
+    {"zeCommandListAppendWaitOnEvents", "zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents)", reinterpret_cast<void*>(zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(examined_zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(recorded_zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(watched_zeCommandListAppendWaitOnEvents), reinterpret_cast<void*>(traced_zeCommandListAppendWaitOnEvents)},
+    {"zeCommandListAppendWriteGlobalTimestamp", "zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(watched_zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(watched_zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(watched_zeCommandListAppendWriteGlobalTimestamp), reinterpret_cast<void*>(traced_zeCommandListAppendWriteGlobalTimestamp)},
+    {"zeCommandListBeginCaptureIntoGraphExt", "zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext)", reinterpret_cast<void*>(zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(watched_zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(watched_zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(watched_zeCommandListBeginCaptureIntoGraphExt), reinterpret_cast<void*>(traced_zeCommandListBeginCaptureIntoGraphExt)},
+    {"zeCommandListBeginGraphCaptureExt", "zeCommandListBeginGraphCaptureExt(hCommandList, pNext)", reinterpret_cast<void*>(zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListBeginGraphCaptureExt), reinterpret_cast<void*>(traced_zeCommandListBeginGraphCaptureExt)},
+    {"zeCommandListClose", "zeCommandListClose(hCommandList)", reinterpret_cast<void*>(zeCommandListClose), reinterpret_cast<void*>(examined_zeCommandListClose), reinterpret_cast<void*>(recorded_zeCommandListClose), reinterpret_cast<void*>(examined_zeCommandListClose), reinterpret_cast<void*>(traced_zeCommandListClose)},
+    {"zeCommandListCreate", "zeCommandListCreate(hContext, hDevice, desc, phCommandList)", reinterpret_cast<void*>(zeCommandListCreate), reinterpret_cast<void*>(watched_zeCommandListCreate), reinterpret_cast<void*>(watched_zeCommandListCreate), reinterpret_cast<void*>(watched_zeCommandListCreate), reinterpret_cast<void*>(traced_zeCommandListCreate)},
+    {"zeCommandListCreateCloneExp", "zeCommandListCreateCloneExp(hCommandList, phClonedCommandList)", reinterpret_cast<void*>(zeCommandListCreateCloneExp), reinterpret_cast<void*>(watched_zeCommandListCreateCloneExp), reinterpret_cast<void*>(watched_zeCommandListCreateCloneExp), reinterpret_cast<void*>(watched_zeCommandListCreateCloneExp), reinterpret_cast<void*>(traced_zeCommandListCreateCloneExp)},
+    {"zeCommandListCreateImmediate", "zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList)", reinterpret_cast<void*>(zeCommandListCreateImmediate), reinterpret_cast<void*>(watched_zeCommandListCreateImmediate), reinterpret_cast<void*>(watched_zeCommandListCreateImmediate), reinterpret_cast<void*>(watched_zeCommandListCreateImmediate), reinterpret_cast<void*>(traced_zeCommandListCreateImmediate)},
+    {"zeCommandListDestroy", "zeCommandListDestroy(hCommandList)", reinterpret_cast<void*>(zeCommandListDestroy), reinterpret_cast<void*>(watched_zeCommandListDestroy), reinterpret_cast<void*>(watched_zeCommandListDestroy), reinterpret_cast<void*>(watched_zeCommandListDestroy), reinterpret_cast<void*>(traced_zeCommandListDestroy)},
+    {"zeCommandListEndGraphCaptureExt", "zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph)", reinterpret_cast<void*>(zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(watched_zeCommandListEndGraphCaptureExt), reinterpret_cast<void*>(traced_zeCommandListEndGraphCaptureExt)},
+    {"zeCommandListGetContextHandle", "zeCommandListGetContextHandle(hCommandList, phContext)", reinterpret_cast<void*>(zeCommandListGetContextHandle), reinterpret_cast<void*>(watched_zeCommandListGetContextHandle), reinterpret_cast<void*>(watched_zeCommandListGetContextHandle), reinterpret_cast<void*>(watched_zeCommandListGetContextHandle), reinterpret_cast<void*>(traced_zeCommandListGetContextHandle)},
+    {"zeCommandListGetDeviceHandle", "zeCommandListGetDeviceHandle(hCommandList, phDevice)", reinterpret_cast<void*>(zeCommandListGetDeviceHandle), reinterpret_cast<void*>(watched_zeCommandListGetDeviceHandle), reinterpret_cast<void*>(watched_zeCommandListGetDeviceHandle), reinterpret_cast<void*>(watched_zeCommandListGetDeviceHandle), reinterpret_cast<void*>(traced_zeCommandListGetDeviceHandle)},
+    {"zeCommandListGetFlags", "zeCommandListGetFlags(hCommandList, pFlags)", reinterpret_cast<void*>(zeCommandListGetFlags), reinterpret_cast<void*>(watched_zeCommandListGetFlags), reinterpret_cast<void*>(watched_zeCommandListGetFlags), reinterpret_cast<void*>(watched_zeCommandListGetFlags), reinterpret_cast<void*>(traced_zeCommandListGetFlags)},
+    {"zeCommandListGetGraphExt", "zeCommandListGetGraphExt(hCommandList, phGraph)", reinterpret_cast<void*>(zeCommandListGetGraphExt), reinterpret_cast<void*>(watched_zeCommandListGetGraphExt), reinterpret_cast<void*>(watched_zeCommandListGetGraphExt), reinterpret_cast<void*>(watched_zeCommandListGetGraphExt), reinterpret_cast<void*>(traced_zeCommandListGetGraphExt)},
+    {"zeCommandListGetNextCommandIdExp", "zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId)", reinterpret_cast<void*>(zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdExp), reinterpret_cast<void*>(traced_zeCommandListGetNextCommandIdExp)},
+    {"zeCommandListGetNextCommandIdWithKernelsExp", "zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId)", reinterpret_cast<void*>(zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(watched_zeCommandListGetNextCommandIdWithKernelsExp), reinterpret_cast<void*>(traced_zeCommandListGetNextCommandIdWithKernelsExp)},
+    {"zeCommandListGetOrdinal", "zeCommandListGetOrdinal(hCommandList, pOrdinal)", reinterpret_cast<void*>(zeCommandListGetOrdinal), reinterpret_cast<void*>(watched_zeCommandListGetOrdinal), reinterpret_cast<void*>(watched_zeCommandListGetOrdinal), reinterpret_cast<void*>(watched_zeCommandListGetOrdinal), reinterpret_cast<void*>(traced_zeCommandListGetOrdinal)},
+    {"zeCommandListHostSynchronize", "zeCommandListHostSynchronize(hCommandList, timeout)", reinterpret_cast<void*>(zeCommandListHostSynchronize), reinterpret_cast<void*>(examined_zeCommandListHostSynchronize), reinterpret_cast<void*>(recorded_zeCommandListHostSynchronize), reinterpret_cast<void*>(watched_zeCommandListHostSynchronize), reinterpret_cast<void*>(traced_zeCommandListHostSynchronize)},
+    {"zeCommandListImmediateAppendCommandListsExp", "zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsExp), reinterpret_cast<void*>(traced_zeCommandListImmediateAppendCommandListsExp)},
+    {"zeCommandListImmediateAppendCommandListsWithParameters", "zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(watched_zeCommandListImmediateAppendCommandListsWithParameters), reinterpret_cast<void*>(traced_zeCommandListImmediateAppendCommandListsWithParameters)},
+    {"zeCommandListImmediateGetFlags", "zeCommandListImmediateGetFlags(hCommandList, pFlags)", reinterpret_cast<void*>(zeCommandListImmediateGetFlags), reinterpret_cast<void*>(watched_zeCommandListImmediateGetFlags), reinterpret_cast<void*>(watched_zeCommandListImmediateGetFlags), reinterpret_cast<void*>(watched_zeCommandListImmediateGetFlags), reinterpret_cast<void*>(traced_zeCommandListImmediateGetFlags)},
+    {"zeCommandListImmediateGetIndex", "zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex)", reinterpret_cast<void*>(zeCommandListImmediateGetIndex), reinterpret_cast<void*>(watched_zeCommandListImmediateGetIndex), reinterpret_cast<void*>(watched_zeCommandListImmediateGetIndex), reinterpret_cast<void*>(watched_zeCommandListImmediateGetIndex), reinterpret_cast<void*>(traced_zeCommandListImmediateGetIndex)},
+    {"zeCommandListImmediateGetMode", "zeCommandListImmediateGetMode(hCommandList, pMode)", reinterpret_cast<void*>(zeCommandListImmediateGetMode), reinterpret_cast<void*>(watched_zeCommandListImmediateGetMode), reinterpret_cast<void*>(watched_zeCommandListImmediateGetMode), reinterpret_cast<void*>(watched_zeCommandListImmediateGetMode), reinterpret_cast<void*>(traced_zeCommandListImmediateGetMode)},
+    {"zeCommandListImmediateGetPriority", "zeCommandListImmediateGetPriority(hCommandList, pPriority)", reinterpret_cast<void*>(zeCommandListImmediateGetPriority), reinterpret_cast<void*>(watched_zeCommandListImmediateGetPriority), reinterpret_cast<void*>(watched_zeCommandListImmediateGetPriority), reinterpret_cast<void*>(watched_zeCommandListImmediateGetPriority), reinterpret_cast<void*>(traced_zeCommandListImmediateGetPriority)},
+    {"zeCommandListIsGraphCaptureEnabledExt", "zeCommandListIsGraphCaptureEnabledExt(hCommandList)", reinterpret_cast<void*>(zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(watched_zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(watched_zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(watched_zeCommandListIsGraphCaptureEnabledExt), reinterpret_cast<void*>(traced_zeCommandListIsGraphCaptureEnabledExt)},
+    {"zeCommandListIsImmediate", "zeCommandListIsImmediate(hCommandList, pIsImmediate)", reinterpret_cast<void*>(zeCommandListIsImmediate), reinterpret_cast<void*>(watched_zeCommandListIsImmediate), reinterpret_cast<void*>(watched_zeCommandListIsImmediate), reinterpret_cast<void*>(watched_zeCommandListIsImmediate), reinterpret_cast<void*>(traced_zeCommandListIsImmediate)},
+    {"zeCommandListIsMutableExp", "zeCommandListIsMutableExp(hCommandList, pIsMutable)", reinterpret_cast<void*>(zeCommandListIsMutableExp), reinterpret_cast<void*>(watched_zeCommandListIsMutableExp), reinterpret_cast<void*>(watched_zeCommandListIsMutableExp), reinterpret_cast<void*>(watched_zeCommandListIsMutableExp), reinterpret_cast<void*>(traced_zeCommandListIsMutableExp)},
+    {"zeCommandListReset", "zeCommandListReset(hCommandList)", reinterpret_cast<void*>(zeCommandListReset), reinterpret_cast<void*>(examined_zeCommandListReset), reinterpret_cast<void*>(recorded_zeCommandListReset), reinterpret_cast<void*>(watched_zeCommandListReset), reinterpret_cast<void*>(traced_zeCommandListReset)},
+    {"zeCommandListUpdateMutableCommandKernelsExp", "zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandKernelsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandKernelsExp)},
+    {"zeCommandListUpdateMutableCommandSignalEventExp", "zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandSignalEventExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandSignalEventExp)},
+    {"zeCommandListUpdateMutableCommandWaitEventsExp", "zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandWaitEventsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandWaitEventsExp)},
+    {"zeCommandListUpdateMutableCommandsExp", "zeCommandListUpdateMutableCommandsExp(hCommandList, desc)", reinterpret_cast<void*>(zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(watched_zeCommandListUpdateMutableCommandsExp), reinterpret_cast<void*>(traced_zeCommandListUpdateMutableCommandsExp)},
+    {"zeCommandQueueCreate", "zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue)", reinterpret_cast<void*>(zeCommandQueueCreate), reinterpret_cast<void*>(watched_zeCommandQueueCreate), reinterpret_cast<void*>(watched_zeCommandQueueCreate), reinterpret_cast<void*>(watched_zeCommandQueueCreate), reinterpret_cast<void*>(traced_zeCommandQueueCreate)},
+    {"zeCommandQueueDestroy", "zeCommandQueueDestroy(hCommandQueue)", reinterpret_cast<void*>(zeCommandQueueDestroy), reinterpret_cast<void*>(watched_zeCommandQueueDestroy), reinterpret_cast<void*>(watched_zeCommandQueueDestroy), reinterpret_cast<void*>(watched_zeCommandQueueDestroy), reinterpret_cast<void*>(traced_zeCommandQueueDestroy)},
+    {"zeCommandQueueExecuteCommandLists", "zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence)", reinterpret_cast<void*>(zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(examined_zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(recorded_zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(watched_zeCommandQueueExecuteCommandLists), reinterpret_cast<void*>(traced_zeCommandQueueExecuteCommandLists)},
+    {"zeCommandQueueGetFlags", "zeCommandQueueGetFlags(hCmdQueue, pFlags)", reinterpret_cast<void*>(zeCommandQueueGetFlags), reinterpret_cast<void*>(watched_zeCommandQueueGetFlags), reinterpret_cast<void*>(watched_zeCommandQueueGetFlags), reinterpret_cast<void*>(watched_zeCommandQueueGetFlags), reinterpret_cast<void*>(traced_zeCommandQueueGetFlags)},
+    {"zeCommandQueueGetIndex", "zeCommandQueueGetIndex(hCommandQueue, pIndex)", reinterpret_cast<void*>(zeCommandQueueGetIndex), reinterpret_cast<void*>(watched_zeCommandQueueGetIndex), reinterpret_cast<void*>(watched_zeCommandQueueGetIndex), reinterpret_cast<void*>(watched_zeCommandQueueGetIndex), reinterpret_cast<void*>(traced_zeCommandQueueGetIndex)},
+    {"zeCommandQueueGetMode", "zeCommandQueueGetMode(hCmdQueue, pMode)", reinterpret_cast<void*>(zeCommandQueueGetMode), reinterpret_cast<void*>(watched_zeCommandQueueGetMode), reinterpret_cast<void*>(watched_zeCommandQueueGetMode), reinterpret_cast<void*>(watched_zeCommandQueueGetMode), reinterpret_cast<void*>(traced_zeCommandQueueGetMode)},
+    {"zeCommandQueueGetOrdinal", "zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal)", reinterpret_cast<void*>(zeCommandQueueGetOrdinal), reinterpret_cast<void*>(watched_zeCommandQueueGetOrdinal), reinterpret_cast<void*>(watched_zeCommandQueueGetOrdinal), reinterpret_cast<void*>(watched_zeCommandQueueGetOrdinal), reinterpret_cast<void*>(traced_zeCommandQueueGetOrdinal)},
+    {"zeCommandQueueGetPriority", "zeCommandQueueGetPriority(hCmdQueue, pPriority)", reinterpret_cast<void*>(zeCommandQueueGetPriority), reinterpret_cast<void*>(watched_zeCommandQueueGetPriority), reinterpret_cast<void*>(watched_zeCommandQueueGetPriority), reinterpret_cast<void*>(watched_zeCommandQueueGetPriority), reinterpret_cast<void*>(traced_zeCommandQueueGetPriority)},
+    {"zeCommandQueueSynchronize", "zeCommandQueueSynchronize(hCommandQueue, timeout)", reinterpret_cast<void*>(zeCommandQueueSynchronize), reinterpret_cast<void*>(examined_zeCommandQueueSynchronize), reinterpret_cast<void*>(recorded_zeCommandQueueSynchronize), reinterpret_cast<void*>(watched_zeCommandQueueSynchronize), reinterpret_cast<void*>(traced_zeCommandQueueSynchronize)},
+    {"zeContextCreate", "zeContextCreate(hDriver, desc, phContext)", reinterpret_cast<void*>(zeContextCreate), reinterpret_cast<void*>(watched_zeContextCreate), reinterpret_cast<void*>(watched_zeContextCreate), reinterpret_cast<void*>(watched_zeContextCreate), reinterpret_cast<void*>(traced_zeContextCreate)},
+    {"zeContextCreateEx", "zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext)", reinterpret_cast<void*>(zeContextCreateEx), reinterpret_cast<void*>(watched_zeContextCreateEx), reinterpret_cast<void*>(watched_zeContextCreateEx), reinterpret_cast<void*>(watched_zeContextCreateEx), reinterpret_cast<void*>(traced_zeContextCreateEx)},
+    {"zeContextDestroy", "zeContextDestroy(hContext)", reinterpret_cast<void*>(zeContextDestroy), reinterpret_cast<void*>(watched_zeContextDestroy), reinterpret_cast<void*>(watched_zeContextDestroy), reinterpret_cast<void*>(watched_zeContextDestroy), reinterpret_cast<void*>(traced_zeContextDestroy)},
+    {"zeContextEvictImage", "zeContextEvictImage(hContext, hDevice, hImage)", reinterpret_cast<void*>(zeContextEvictImage), reinterpret_cast<void*>(watched_zeContextEvictImage), reinterpret_cast<void*>(watched_zeContextEvictImage), reinterpret_cast<void*>(watched_zeContextEvictImage), reinterpret_cast<void*>(traced_zeContextEvictImage)},
+    {"zeContextEvictMemory", "zeContextEvictMemory(hContext, hDevice, ptr, size)", reinterpret_cast<void*>(zeContextEvictMemory), reinterpret_cast<void*>(watched_zeContextEvictMemory), reinterpret_cast<void*>(watched_zeContextEvictMemory), reinterpret_cast<void*>(watched_zeContextEvictMemory), reinterpret_cast<void*>(traced_zeContextEvictMemory)},
+    {"zeContextGetStatus", "zeContextGetStatus(hContext)", reinterpret_cast<void*>(zeContextGetStatus), reinterpret_cast<void*>(watched_zeContextGetStatus), reinterpret_cast<void*>(watched_zeContextGetStatus), reinterpret_cast<void*>(watched_zeContextGetStatus), reinterpret_cast<void*>(traced_zeContextGetStatus)},
+    {"zeContextMakeImageResident", "zeContextMakeImageResident(hContext, hDevice, hImage)", reinterpret_cast<void*>(zeContextMakeImageResident), reinterpret_cast<void*>(watched_zeContextMakeImageResident), reinterpret_cast<void*>(watched_zeContextMakeImageResident), reinterpret_cast<void*>(watched_zeContextMakeImageResident), reinterpret_cast<void*>(traced_zeContextMakeImageResident)},
+    {"zeContextMakeMemoryResident", "zeContextMakeMemoryResident(hContext, hDevice, ptr, size)", reinterpret_cast<void*>(zeContextMakeMemoryResident), reinterpret_cast<void*>(watched_zeContextMakeMemoryResident), reinterpret_cast<void*>(watched_zeContextMakeMemoryResident), reinterpret_cast<void*>(watched_zeContextMakeMemoryResident), reinterpret_cast<void*>(traced_zeContextMakeMemoryResident)},
+    {"zeContextSystemBarrier", "zeContextSystemBarrier(hContext, hDevice)", reinterpret_cast<void*>(zeContextSystemBarrier), reinterpret_cast<void*>(watched_zeContextSystemBarrier), reinterpret_cast<void*>(watched_zeContextSystemBarrier), reinterpret_cast<void*>(watched_zeContextSystemBarrier), reinterpret_cast<void*>(traced_zeContextSystemBarrier)},
+    {"zeDeviceCanAccessPeer", "zeDeviceCanAccessPeer(hDevice, hPeerDevice, value)", reinterpret_cast<void*>(zeDeviceCanAccessPeer), reinterpret_cast<void*>(watched_zeDeviceCanAccessPeer), reinterpret_cast<void*>(watched_zeDeviceCanAccessPeer), reinterpret_cast<void*>(watched_zeDeviceCanAccessPeer), reinterpret_cast<void*>(traced_zeDeviceCanAccessPeer)},
+    {"zeDeviceGet", "zeDeviceGet(hDriver, pCount, phDevices)", reinterpret_cast<void*>(zeDeviceGet), reinterpret_cast<void*>(watched_zeDeviceGet), reinterpret_cast<void*>(watched_zeDeviceGet), reinterpret_cast<void*>(watched_zeDeviceGet), reinterpret_cast<void*>(traced_zeDeviceGet)},
+    {"zeDeviceGetAggregatedCopyOffloadIncrementValue", "zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue)", reinterpret_cast<void*>(zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(watched_zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(watched_zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(watched_zeDeviceGetAggregatedCopyOffloadIncrementValue), reinterpret_cast<void*>(traced_zeDeviceGetAggregatedCopyOffloadIncrementValue)},
+    {"zeDeviceGetCacheProperties", "zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties)", reinterpret_cast<void*>(zeDeviceGetCacheProperties), reinterpret_cast<void*>(watched_zeDeviceGetCacheProperties), reinterpret_cast<void*>(watched_zeDeviceGetCacheProperties), reinterpret_cast<void*>(watched_zeDeviceGetCacheProperties), reinterpret_cast<void*>(traced_zeDeviceGetCacheProperties)},
+    {"zeDeviceGetCommandQueueGroupProperties", "zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties)", reinterpret_cast<void*>(zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(watched_zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(watched_zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(watched_zeDeviceGetCommandQueueGroupProperties), reinterpret_cast<void*>(traced_zeDeviceGetCommandQueueGroupProperties)},
+    {"zeDeviceGetComputeProperties", "zeDeviceGetComputeProperties(hDevice, pComputeProperties)", reinterpret_cast<void*>(zeDeviceGetComputeProperties), reinterpret_cast<void*>(watched_zeDeviceGetComputeProperties), reinterpret_cast<void*>(watched_zeDeviceGetComputeProperties), reinterpret_cast<void*>(watched_zeDeviceGetComputeProperties), reinterpret_cast<void*>(traced_zeDeviceGetComputeProperties)},
+    {"zeDeviceGetCounterBasedEventMaxValue", "zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue)", reinterpret_cast<void*>(zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(watched_zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(watched_zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(watched_zeDeviceGetCounterBasedEventMaxValue), reinterpret_cast<void*>(traced_zeDeviceGetCounterBasedEventMaxValue)},
+    {"zeDeviceGetExternalMemoryProperties", "zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties)", reinterpret_cast<void*>(zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetExternalMemoryProperties), reinterpret_cast<void*>(traced_zeDeviceGetExternalMemoryProperties)},
+    {"zeDeviceGetFabricVertexExp", "zeDeviceGetFabricVertexExp(hDevice, phVertex)", reinterpret_cast<void*>(zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(watched_zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(watched_zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(watched_zeDeviceGetFabricVertexExp), reinterpret_cast<void*>(traced_zeDeviceGetFabricVertexExp)},
+    {"zeDeviceGetGlobalTimestamps", "zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp)", reinterpret_cast<void*>(zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(watched_zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(watched_zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(watched_zeDeviceGetGlobalTimestamps), reinterpret_cast<void*>(traced_zeDeviceGetGlobalTimestamps)},
+    {"zeDeviceGetImageProperties", "zeDeviceGetImageProperties(hDevice, pImageProperties)", reinterpret_cast<void*>(zeDeviceGetImageProperties), reinterpret_cast<void*>(watched_zeDeviceGetImageProperties), reinterpret_cast<void*>(watched_zeDeviceGetImageProperties), reinterpret_cast<void*>(watched_zeDeviceGetImageProperties), reinterpret_cast<void*>(traced_zeDeviceGetImageProperties)},
+    {"zeDeviceGetMemoryAccessProperties", "zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties)", reinterpret_cast<void*>(zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryAccessProperties), reinterpret_cast<void*>(traced_zeDeviceGetMemoryAccessProperties)},
+    {"zeDeviceGetMemoryProperties", "zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties)", reinterpret_cast<void*>(zeDeviceGetMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryProperties), reinterpret_cast<void*>(watched_zeDeviceGetMemoryProperties), reinterpret_cast<void*>(traced_zeDeviceGetMemoryProperties)},
+    {"zeDeviceGetModuleProperties", "zeDeviceGetModuleProperties(hDevice, pModuleProperties)", reinterpret_cast<void*>(zeDeviceGetModuleProperties), reinterpret_cast<void*>(watched_zeDeviceGetModuleProperties), reinterpret_cast<void*>(watched_zeDeviceGetModuleProperties), reinterpret_cast<void*>(watched_zeDeviceGetModuleProperties), reinterpret_cast<void*>(traced_zeDeviceGetModuleProperties)},
+    {"zeDeviceGetP2PProperties", "zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties)", reinterpret_cast<void*>(zeDeviceGetP2PProperties), reinterpret_cast<void*>(watched_zeDeviceGetP2PProperties), reinterpret_cast<void*>(watched_zeDeviceGetP2PProperties), reinterpret_cast<void*>(watched_zeDeviceGetP2PProperties), reinterpret_cast<void*>(traced_zeDeviceGetP2PProperties)},
+    {"zeDeviceGetProperties", "zeDeviceGetProperties(hDevice, pDeviceProperties)", reinterpret_cast<void*>(zeDeviceGetProperties), reinterpret_cast<void*>(watched_zeDeviceGetProperties), reinterpret_cast<void*>(watched_zeDeviceGetProperties), reinterpret_cast<void*>(watched_zeDeviceGetProperties), reinterpret_cast<void*>(traced_zeDeviceGetProperties)},
+    {"zeDeviceGetRootDevice", "zeDeviceGetRootDevice(hDevice, phRootDevice)", reinterpret_cast<void*>(zeDeviceGetRootDevice), reinterpret_cast<void*>(watched_zeDeviceGetRootDevice), reinterpret_cast<void*>(watched_zeDeviceGetRootDevice), reinterpret_cast<void*>(watched_zeDeviceGetRootDevice), reinterpret_cast<void*>(traced_zeDeviceGetRootDevice)},
+    {"zeDeviceGetRuntimeRequirements", "zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements)", reinterpret_cast<void*>(zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirements), reinterpret_cast<void*>(traced_zeDeviceGetRuntimeRequirements)},
+    {"zeDeviceGetRuntimeRequirementsKey", "zeDeviceGetRuntimeRequirementsKey(hDevice, pKey)", reinterpret_cast<void*>(zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(watched_zeDeviceGetRuntimeRequirementsKey), reinterpret_cast<void*>(traced_zeDeviceGetRuntimeRequirementsKey)},
+    {"zeDeviceGetStatus", "zeDeviceGetStatus(hDevice)", reinterpret_cast<void*>(zeDeviceGetStatus), reinterpret_cast<void*>(watched_zeDeviceGetStatus), reinterpret_cast<void*>(watched_zeDeviceGetStatus), reinterpret_cast<void*>(watched_zeDeviceGetStatus), reinterpret_cast<void*>(traced_zeDeviceGetStatus)},
+    {"zeDeviceGetSubDevices", "zeDeviceGetSubDevices(hDevice, pCount, phSubdevices)", reinterpret_cast<void*>(zeDeviceGetSubDevices), reinterpret_cast<void*>(watched_zeDeviceGetSubDevices), reinterpret_cast<void*>(watched_zeDeviceGetSubDevices), reinterpret_cast<void*>(watched_zeDeviceGetSubDevices), reinterpret_cast<void*>(traced_zeDeviceGetSubDevices)},
+    {"zeDeviceGetVectorWidthPropertiesExt", "zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties)", reinterpret_cast<void*>(zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(watched_zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(watched_zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(watched_zeDeviceGetVectorWidthPropertiesExt), reinterpret_cast<void*>(traced_zeDeviceGetVectorWidthPropertiesExt)},
+    {"zeDeviceImportExternalSemaphoreExt", "zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore)", reinterpret_cast<void*>(zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceImportExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeDeviceImportExternalSemaphoreExt)},
+    {"zeDevicePciGetPropertiesExt", "zeDevicePciGetPropertiesExt(hDevice, pPciProperties)", reinterpret_cast<void*>(zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(watched_zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(watched_zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(watched_zeDevicePciGetPropertiesExt), reinterpret_cast<void*>(traced_zeDevicePciGetPropertiesExt)},
+    {"zeDeviceReleaseExternalSemaphoreExt", "zeDeviceReleaseExternalSemaphoreExt(hSemaphore)", reinterpret_cast<void*>(zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(watched_zeDeviceReleaseExternalSemaphoreExt), reinterpret_cast<void*>(traced_zeDeviceReleaseExternalSemaphoreExt)},
+    {"zeDeviceReserveCacheExt", "zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize)", reinterpret_cast<void*>(zeDeviceReserveCacheExt), reinterpret_cast<void*>(watched_zeDeviceReserveCacheExt), reinterpret_cast<void*>(watched_zeDeviceReserveCacheExt), reinterpret_cast<void*>(watched_zeDeviceReserveCacheExt), reinterpret_cast<void*>(traced_zeDeviceReserveCacheExt)},
+    {"zeDeviceSetCacheAdviceExt", "zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion)", reinterpret_cast<void*>(zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(watched_zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(watched_zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(watched_zeDeviceSetCacheAdviceExt), reinterpret_cast<void*>(traced_zeDeviceSetCacheAdviceExt)},
+    {"zeDeviceSynchronize", "zeDeviceSynchronize(hDevice)", reinterpret_cast<void*>(zeDeviceSynchronize), reinterpret_cast<void*>(watched_zeDeviceSynchronize), reinterpret_cast<void*>(watched_zeDeviceSynchronize), reinterpret_cast<void*>(watched_zeDeviceSynchronize), reinterpret_cast<void*>(traced_zeDeviceSynchronize)},
+    {"zeDeviceValidateRuntimeRequirements", "zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut)", reinterpret_cast<void*>(zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(watched_zeDeviceValidateRuntimeRequirements), reinterpret_cast<void*>(traced_zeDeviceValidateRuntimeRequirements)},
+    {"zeDriverGet", "zeDriverGet(pCount, phDrivers)", reinterpret_cast<void*>(zeDriverGet), reinterpret_cast<void*>(watched_zeDriverGet), reinterpret_cast<void*>(watched_zeDriverGet), reinterpret_cast<void*>(watched_zeDriverGet), reinterpret_cast<void*>(traced_zeDriverGet)},
+    {"zeDriverGetApiVersion", "zeDriverGetApiVersion(hDriver, version)", reinterpret_cast<void*>(zeDriverGetApiVersion), reinterpret_cast<void*>(watched_zeDriverGetApiVersion), reinterpret_cast<void*>(watched_zeDriverGetApiVersion), reinterpret_cast<void*>(watched_zeDriverGetApiVersion), reinterpret_cast<void*>(traced_zeDriverGetApiVersion)},
+    {"zeDriverGetDefaultContext", "zeDriverGetDefaultContext(hDriver)", reinterpret_cast<void*>(zeDriverGetDefaultContext), reinterpret_cast<void*>(watched_zeDriverGetDefaultContext), reinterpret_cast<void*>(watched_zeDriverGetDefaultContext), reinterpret_cast<void*>(watched_zeDriverGetDefaultContext), reinterpret_cast<void*>(traced_zeDriverGetDefaultContext)},
+    {"zeDriverGetExtensionFunctionAddress", "zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress)", reinterpret_cast<void*>(zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zeDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(traced_zeDriverGetExtensionFunctionAddress)},
+    {"zeDriverGetExtensionProperties", "zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties)", reinterpret_cast<void*>(zeDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zeDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zeDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zeDriverGetExtensionProperties), reinterpret_cast<void*>(traced_zeDriverGetExtensionProperties)},
+    {"zeDriverGetIpcProperties", "zeDriverGetIpcProperties(hDriver, pIpcProperties)", reinterpret_cast<void*>(zeDriverGetIpcProperties), reinterpret_cast<void*>(watched_zeDriverGetIpcProperties), reinterpret_cast<void*>(watched_zeDriverGetIpcProperties), reinterpret_cast<void*>(watched_zeDriverGetIpcProperties), reinterpret_cast<void*>(traced_zeDriverGetIpcProperties)},
+    {"zeDriverGetLastErrorDescription", "zeDriverGetLastErrorDescription(hDriver, ppString)", reinterpret_cast<void*>(zeDriverGetLastErrorDescription), reinterpret_cast<void*>(watched_zeDriverGetLastErrorDescription), reinterpret_cast<void*>(watched_zeDriverGetLastErrorDescription), reinterpret_cast<void*>(watched_zeDriverGetLastErrorDescription), reinterpret_cast<void*>(traced_zeDriverGetLastErrorDescription)},
+    {"zeDriverGetProperties", "zeDriverGetProperties(hDriver, pDriverProperties)", reinterpret_cast<void*>(zeDriverGetProperties), reinterpret_cast<void*>(watched_zeDriverGetProperties), reinterpret_cast<void*>(watched_zeDriverGetProperties), reinterpret_cast<void*>(watched_zeDriverGetProperties), reinterpret_cast<void*>(traced_zeDriverGetProperties)},
+    {"zeDriverRTASFormatCompatibilityCheckExp", "zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB)", reinterpret_cast<void*>(zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExp), reinterpret_cast<void*>(traced_zeDriverRTASFormatCompatibilityCheckExp)},
+    {"zeDriverRTASFormatCompatibilityCheckExt", "zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB)", reinterpret_cast<void*>(zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(watched_zeDriverRTASFormatCompatibilityCheckExt), reinterpret_cast<void*>(traced_zeDriverRTASFormatCompatibilityCheckExt)},
+    {"zeEventCounterBasedCloseIpcHandle", "zeEventCounterBasedCloseIpcHandle(hEvent)", reinterpret_cast<void*>(zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedCloseIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedCloseIpcHandle)},
+    {"zeEventCounterBasedCreate", "zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedCreate), reinterpret_cast<void*>(watched_zeEventCounterBasedCreate), reinterpret_cast<void*>(watched_zeEventCounterBasedCreate), reinterpret_cast<void*>(watched_zeEventCounterBasedCreate), reinterpret_cast<void*>(traced_zeEventCounterBasedCreate)},
+    {"zeEventCounterBasedGetDeviceAddress", "zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress)", reinterpret_cast<void*>(zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(watched_zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(watched_zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(watched_zeEventCounterBasedGetDeviceAddress), reinterpret_cast<void*>(traced_zeEventCounterBasedGetDeviceAddress)},
+    {"zeEventCounterBasedGetIpcHandle", "zeEventCounterBasedGetIpcHandle(hEvent, phIpc)", reinterpret_cast<void*>(zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedGetIpcHandle)},
+    {"zeEventCounterBasedOpenIpcHandle", "zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedOpenIpcHandle)},
+    {"zeEventCreate", "zeEventCreate(hEventPool, desc, phEvent)", reinterpret_cast<void*>(zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(traced_zeEventCreate)},
+    {"zeEventDestroy", "zeEventDestroy(hEvent)", reinterpret_cast<void*>(zeEventDestroy), reinterpret_cast<void*>(examined_zeEventDestroy), reinterpret_cast<void*>(recorded_zeEventDestroy), reinterpret_cast<void*>(watched_zeEventDestroy), reinterpret_cast<void*>(traced_zeEventDestroy)},
+    {"zeEventGetCounterBasedFlags", "zeEventGetCounterBasedFlags(hEvent, pFlags)", reinterpret_cast<void*>(zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(traced_zeEventGetCounterBasedFlags)},
+    {"zeEventGetEventPool", "zeEventGetEventPool(hEvent, phEventPool)", reinterpret_cast<void*>(zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(traced_zeEventGetEventPool)},
+    {"zeEventGetSignalScope", "zeEventGetSignalScope(hEvent, pSignalScope)", reinterpret_cast<void*>(zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(traced_zeEventGetSignalScope)},
+    {"zeEventGetWaitScope", "zeEventGetWaitScope(hEvent, pWaitScope)", reinterpret_cast<void*>(zeEventGetWaitScope), reinterpret_cast<void*>(watched_zeEventGetWaitScope), reinterpret_cast<void*>(watched_zeEventGetWaitScope), reinterpret_cast<void*>(watched_zeEventGetWaitScope), reinterpret_cast<void*>(traced_zeEventGetWaitScope)},
+    {"zeEventHostReset", "zeEventHostReset(hEvent)", reinterpret_cast<void*>(zeEventHostReset), reinterpret_cast<void*>(examined_zeEventHostReset), reinterpret_cast<void*>(recorded_zeEventHostReset), reinterpret_cast<void*>(watched_zeEventHostReset), reinterpret_cast<void*>(traced_zeEventHostReset)},
+    {"zeEventHostSignal", "zeEventHostSignal(hEvent)", reinterpret_cast<void*>(zeEventHostSignal), reinterpret_cast<void*>(watched_zeEventHostSignal), reinterpret_cast<void*>(watched_zeEventHostSignal), reinterpret_cast<void*>(watched_zeEventHostSignal), reinterpret_cast<void*>(traced_zeEventHostSignal)},
+    {"zeEventHostSynchronize", "zeEventHostSynchronize(hEvent, timeout)", reinterpret_cast<void*>(zeEventHostSynchronize), reinterpret_cast<void*>(examined_zeEventHostSynchronize), reinterpret_cast<void*>(recorded_zeEventHostSynchronize), reinterpret_cast<void*>(watched_zeEventHostSynchronize), reinterpret_cast<void*>(traced_zeEventHostSynchronize)},
+    {"zeEventPoolCloseIpcHandle", "zeEventPoolCloseIpcHandle(hEventPool)", reinterpret_cast<void*>(zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolCloseIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolCloseIpcHandle)},
+    {"zeEventPoolCreate", "zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool)", reinterpret_cast<void*>(zeEventPoolCreate), reinterpret_cast<void*>(watched_zeEventPoolCreate), reinterpret_cast<void*>(watched_zeEventPoolCreate), reinterpret_cast<void*>(watched_zeEventPoolCreate), reinterpret_cast<void*>(traced_zeEventPoolCreate)},
+    {"zeEventPoolDestroy", "zeEventPoolDestroy(hEventPool)", reinterpret_cast<void*>(zeEventPoolDestroy), reinterpret_cast<void*>(watched_zeEventPoolDestroy), reinterpret_cast<void*>(watched_zeEventPoolDestroy), reinterpret_cast<void*>(watched_zeEventPoolDestroy), reinterpret_cast<void*>(traced_zeEventPoolDestroy)},
+    {"zeEventPoolGetContextHandle", "zeEventPoolGetContextHandle(hEventPool, phContext)", reinterpret_cast<void*>(zeEventPoolGetContextHandle), reinterpret_cast<void*>(watched_zeEventPoolGetContextHandle), reinterpret_cast<void*>(watched_zeEventPoolGetContextHandle), reinterpret_cast<void*>(watched_zeEventPoolGetContextHandle), reinterpret_cast<void*>(traced_zeEventPoolGetContextHandle)},
+    {"zeEventPoolGetFlags", "zeEventPoolGetFlags(hEventPool, pFlags)", reinterpret_cast<void*>(zeEventPoolGetFlags), reinterpret_cast<void*>(watched_zeEventPoolGetFlags), reinterpret_cast<void*>(watched_zeEventPoolGetFlags), reinterpret_cast<void*>(watched_zeEventPoolGetFlags), reinterpret_cast<void*>(traced_zeEventPoolGetFlags)},
+    {"zeEventPoolGetIpcHandle", "zeEventPoolGetIpcHandle(hEventPool, phIpc)", reinterpret_cast<void*>(zeEventPoolGetIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolGetIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolGetIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolGetIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolGetIpcHandle)},
+    {"zeEventPoolOpenIpcHandle", "zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool)", reinterpret_cast<void*>(zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolOpenIpcHandle)},
+    {"zeEventPoolPutIpcHandle", "zeEventPoolPutIpcHandle(hContext, hIpc)", reinterpret_cast<void*>(zeEventPoolPutIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolPutIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolPutIpcHandle), reinterpret_cast<void*>(watched_zeEventPoolPutIpcHandle), reinterpret_cast<void*>(traced_zeEventPoolPutIpcHandle)},
+    {"zeEventQueryKernelTimestamp", "zeEventQueryKernelTimestamp(hEvent, dstptr)", reinterpret_cast<void*>(zeEventQueryKernelTimestamp), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestamp), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestamp), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestamp), reinterpret_cast<void*>(traced_zeEventQueryKernelTimestamp)},
+    {"zeEventQueryKernelTimestampsExt", "zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults)", reinterpret_cast<void*>(zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(watched_zeEventQueryKernelTimestampsExt), reinterpret_cast<void*>(traced_zeEventQueryKernelTimestampsExt)},
+    {"zeEventQueryStatus", "zeEventQueryStatus(hEvent)", reinterpret_cast<void*>(zeEventQueryStatus), reinterpret_cast<void*>(examined_zeEventQueryStatus), reinterpret_cast<void*>(recorded_zeEventQueryStatus), reinterpret_cast<void*>(watched_zeEventQueryStatus), reinterpret_cast<void*>(traced_zeEventQueryStatus)},
+    {"zeEventQueryTimestampsExp", "zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps)", reinterpret_cast<void*>(zeEventQueryTimestampsExp), reinterpret_cast<void*>(watched_zeEventQueryTimestampsExp), reinterpret_cast<void*>(watched_zeEventQueryTimestampsExp), reinterpret_cast<void*>(watched_zeEventQueryTimestampsExp), reinterpret_cast<void*>(traced_zeEventQueryTimestampsExp)},
+    {"zeExecutableGraphDestroyExt", "zeExecutableGraphDestroyExt(hGraph)", reinterpret_cast<void*>(zeExecutableGraphDestroyExt), reinterpret_cast<void*>(watched_zeExecutableGraphDestroyExt), reinterpret_cast<void*>(watched_zeExecutableGraphDestroyExt), reinterpret_cast<void*>(watched_zeExecutableGraphDestroyExt), reinterpret_cast<void*>(traced_zeExecutableGraphDestroyExt)},
+    {"zeExecutableGraphGetSourceGraphExt", "zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph)", reinterpret_cast<void*>(zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(watched_zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(watched_zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(watched_zeExecutableGraphGetSourceGraphExt), reinterpret_cast<void*>(traced_zeExecutableGraphGetSourceGraphExt)},
+    {"zeFabricEdgeGetExp", "zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges)", reinterpret_cast<void*>(zeFabricEdgeGetExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetExp)},
+    {"zeFabricEdgeGetPropertiesExp", "zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties)", reinterpret_cast<void*>(zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetPropertiesExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetPropertiesExp)},
+    {"zeFabricEdgeGetVerticesExp", "zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB)", reinterpret_cast<void*>(zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(watched_zeFabricEdgeGetVerticesExp), reinterpret_cast<void*>(traced_zeFabricEdgeGetVerticesExp)},
+    {"zeFabricVertexGetDeviceExp", "zeFabricVertexGetDeviceExp(hVertex, phDevice)", reinterpret_cast<void*>(zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(watched_zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(watched_zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(watched_zeFabricVertexGetDeviceExp), reinterpret_cast<void*>(traced_zeFabricVertexGetDeviceExp)},
+    {"zeFabricVertexGetExp", "zeFabricVertexGetExp(hDriver, pCount, phVertices)", reinterpret_cast<void*>(zeFabricVertexGetExp), reinterpret_cast<void*>(watched_zeFabricVertexGetExp), reinterpret_cast<void*>(watched_zeFabricVertexGetExp), reinterpret_cast<void*>(watched_zeFabricVertexGetExp), reinterpret_cast<void*>(traced_zeFabricVertexGetExp)},
+    {"zeFabricVertexGetPropertiesExp", "zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties)", reinterpret_cast<void*>(zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetPropertiesExp), reinterpret_cast<void*>(traced_zeFabricVertexGetPropertiesExp)},
+    {"zeFabricVertexGetSubVerticesExp", "zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices)", reinterpret_cast<void*>(zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(watched_zeFabricVertexGetSubVerticesExp), reinterpret_cast<void*>(traced_zeFabricVertexGetSubVerticesExp)},
+    {"zeFenceCreate", "zeFenceCreate(hCommandQueue, desc, phFence)", reinterpret_cast<void*>(zeFenceCreate), reinterpret_cast<void*>(watched_zeFenceCreate), reinterpret_cast<void*>(watched_zeFenceCreate), reinterpret_cast<void*>(watched_zeFenceCreate), reinterpret_cast<void*>(traced_zeFenceCreate)},
+    {"zeFenceDestroy", "zeFenceDestroy(hFence)", reinterpret_cast<void*>(zeFenceDestroy), reinterpret_cast<void*>(watched_zeFenceDestroy), reinterpret_cast<void*>(watched_zeFenceDestroy), reinterpret_cast<void*>(watched_zeFenceDestroy), reinterpret_cast<void*>(traced_zeFenceDestroy)},
+    {"zeFenceHostSynchronize", "zeFenceHostSynchronize(hFence, timeout)", reinterpret_cast<void*>(zeFenceHostSynchronize), reinterpret_cast<void*>(examined_zeFenceHostSynchronize), reinterpret_cast<void*>(recorded_zeFenceHostSynchronize), reinterpret_cast<void*>(watched_zeFenceHostSynchronize), reinterpret_cast<void*>(traced_zeFenceHostSynchronize)},
+    {"zeFenceQueryStatus", "zeFenceQueryStatus(hFence)", reinterpret_cast<void*>(zeFenceQueryStatus), reinterpret_cast<void*>(examined_zeFenceQueryStatus), reinterpret_cast<void*>(recorded_zeFenceQueryStatus), reinterpret_cast<void*>(examined_zeFenceQueryStatus), reinterpret_cast<void*>(traced_zeFenceQueryStatus)},
+    {"zeFenceReset", "zeFenceReset(hFence)", reinterpret_cast<void*>(zeFenceReset), reinterpret_cast<void*>(examined_zeFenceReset), reinterpret_cast<void*>(recorded_zeFenceReset), reinterpret_cast<void*>(watched_zeFenceReset), reinterpret_cast<void*>(traced_zeFenceReset)},
+    {"zeGraphCreateExt", "zeGraphCreateExt(hContext, pNext, phGraph)", reinterpret_cast<void*>(zeGraphCreateExt), reinterpret_cast<void*>(watched_zeGraphCreateExt), reinterpret_cast<void*>(watched_zeGraphCreateExt), reinterpret_cast<void*>(watched_zeGraphCreateExt), reinterpret_cast<void*>(traced_zeGraphCreateExt)},
+    {"zeGraphDestroyExt", "zeGraphDestroyExt(hGraph)", reinterpret_cast<void*>(zeGraphDestroyExt), reinterpret_cast<void*>(watched_zeGraphDestroyExt), reinterpret_cast<void*>(watched_zeGraphDestroyExt), reinterpret_cast<void*>(watched_zeGraphDestroyExt), reinterpret_cast<void*>(traced_zeGraphDestroyExt)},
+    {"zeGraphDumpContentsExt", "zeGraphDumpContentsExt(hGraph, filePath, pNext)", reinterpret_cast<void*>(zeGraphDumpContentsExt), reinterpret_cast<void*>(watched_zeGraphDumpContentsExt), reinterpret_cast<void*>(watched_zeGraphDumpContentsExt), reinterpret_cast<void*>(watched_zeGraphDumpContentsExt), reinterpret_cast<void*>(traced_zeGraphDumpContentsExt)},
+    {"zeGraphGetPrimaryCommandListExt", "zeGraphGetPrimaryCommandListExt(hGraph, phCommandList)", reinterpret_cast<void*>(zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(watched_zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(watched_zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(watched_zeGraphGetPrimaryCommandListExt), reinterpret_cast<void*>(traced_zeGraphGetPrimaryCommandListExt)},
+    {"zeGraphInstantiateExt", "zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph)", reinterpret_cast<void*>(zeGraphInstantiateExt), reinterpret_cast<void*>(watched_zeGraphInstantiateExt), reinterpret_cast<void*>(watched_zeGraphInstantiateExt), reinterpret_cast<void*>(watched_zeGraphInstantiateExt), reinterpret_cast<void*>(traced_zeGraphInstantiateExt)},
+    {"zeGraphIsEmptyExt", "zeGraphIsEmptyExt(hGraph)", reinterpret_cast<void*>(zeGraphIsEmptyExt), reinterpret_cast<void*>(watched_zeGraphIsEmptyExt), reinterpret_cast<void*>(watched_zeGraphIsEmptyExt), reinterpret_cast<void*>(watched_zeGraphIsEmptyExt), reinterpret_cast<void*>(traced_zeGraphIsEmptyExt)},
+    {"zeGraphSetDestructionCallbackExt", "zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext)", reinterpret_cast<void*>(zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(watched_zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(watched_zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(watched_zeGraphSetDestructionCallbackExt), reinterpret_cast<void*>(traced_zeGraphSetDestructionCallbackExt)},
+    {"zeImageCreate", "zeImageCreate(hContext, hDevice, desc, phImage)", reinterpret_cast<void*>(zeImageCreate), reinterpret_cast<void*>(watched_zeImageCreate), reinterpret_cast<void*>(watched_zeImageCreate), reinterpret_cast<void*>(watched_zeImageCreate), reinterpret_cast<void*>(traced_zeImageCreate)},
+    {"zeImageDestroy", "zeImageDestroy(hImage)", reinterpret_cast<void*>(zeImageDestroy), reinterpret_cast<void*>(watched_zeImageDestroy), reinterpret_cast<void*>(watched_zeImageDestroy), reinterpret_cast<void*>(watched_zeImageDestroy), reinterpret_cast<void*>(traced_zeImageDestroy)},
+    {"zeImageGetAllocPropertiesExt", "zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties)", reinterpret_cast<void*>(zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(watched_zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(watched_zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(watched_zeImageGetAllocPropertiesExt), reinterpret_cast<void*>(traced_zeImageGetAllocPropertiesExt)},
+    {"zeImageGetDeviceOffsetExp", "zeImageGetDeviceOffsetExp(hImage, pDeviceOffset)", reinterpret_cast<void*>(zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(watched_zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(watched_zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(watched_zeImageGetDeviceOffsetExp), reinterpret_cast<void*>(traced_zeImageGetDeviceOffsetExp)},
+    {"zeImageGetMemoryPropertiesExp", "zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties)", reinterpret_cast<void*>(zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(watched_zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(watched_zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(watched_zeImageGetMemoryPropertiesExp), reinterpret_cast<void*>(traced_zeImageGetMemoryPropertiesExp)},
+    {"zeImageGetProperties", "zeImageGetProperties(hDevice, desc, pImageProperties)", reinterpret_cast<void*>(zeImageGetProperties), reinterpret_cast<void*>(watched_zeImageGetProperties), reinterpret_cast<void*>(watched_zeImageGetProperties), reinterpret_cast<void*>(watched_zeImageGetProperties), reinterpret_cast<void*>(traced_zeImageGetProperties)},
+    {"zeImageViewCreateExp", "zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView)", reinterpret_cast<void*>(zeImageViewCreateExp), reinterpret_cast<void*>(watched_zeImageViewCreateExp), reinterpret_cast<void*>(watched_zeImageViewCreateExp), reinterpret_cast<void*>(watched_zeImageViewCreateExp), reinterpret_cast<void*>(traced_zeImageViewCreateExp)},
+    {"zeImageViewCreateExt", "zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView)", reinterpret_cast<void*>(zeImageViewCreateExt), reinterpret_cast<void*>(watched_zeImageViewCreateExt), reinterpret_cast<void*>(watched_zeImageViewCreateExt), reinterpret_cast<void*>(watched_zeImageViewCreateExt), reinterpret_cast<void*>(traced_zeImageViewCreateExt)},
+    {"zeInit", "zeInit(flags)", reinterpret_cast<void*>(zeInit), reinterpret_cast<void*>(watched_zeInit), reinterpret_cast<void*>(watched_zeInit), reinterpret_cast<void*>(watched_zeInit), reinterpret_cast<void*>(traced_zeInit)},
+    {"zeInitDrivers", "zeInitDrivers(pCount, phDrivers, desc)", reinterpret_cast<void*>(zeInitDrivers), reinterpret_cast<void*>(watched_zeInitDrivers), reinterpret_cast<void*>(watched_zeInitDrivers), reinterpret_cast<void*>(watched_zeInitDrivers), reinterpret_cast<void*>(traced_zeInitDrivers)},
+    {"zeKernelCreate", "zeKernelCreate(hModule, desc, phKernel)", reinterpret_cast<void*>(zeKernelCreate), reinterpret_cast<void*>(watched_zeKernelCreate), reinterpret_cast<void*>(watched_zeKernelCreate), reinterpret_cast<void*>(watched_zeKernelCreate), reinterpret_cast<void*>(traced_zeKernelCreate)},
+    {"zeKernelDestroy", "zeKernelDestroy(hKernel)", reinterpret_cast<void*>(zeKernelDestroy), reinterpret_cast<void*>(watched_zeKernelDestroy), reinterpret_cast<void*>(watched_zeKernelDestroy), reinterpret_cast<void*>(watched_zeKernelDestroy), reinterpret_cast<void*>(traced_zeKernelDestroy)},
+    {"zeKernelGetAllocationPropertiesExp", "zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties)", reinterpret_cast<void*>(zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(watched_zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(watched_zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(watched_zeKernelGetAllocationPropertiesExp), reinterpret_cast<void*>(traced_zeKernelGetAllocationPropertiesExp)},
+    {"zeKernelGetBinaryExp", "zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary)", reinterpret_cast<void*>(zeKernelGetBinaryExp), reinterpret_cast<void*>(watched_zeKernelGetBinaryExp), reinterpret_cast<void*>(watched_zeKernelGetBinaryExp), reinterpret_cast<void*>(watched_zeKernelGetBinaryExp), reinterpret_cast<void*>(traced_zeKernelGetBinaryExp)},
+    {"zeKernelGetIndirectAccess", "zeKernelGetIndirectAccess(hKernel, pFlags)", reinterpret_cast<void*>(zeKernelGetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelGetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelGetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelGetIndirectAccess), reinterpret_cast<void*>(traced_zeKernelGetIndirectAccess)},
+    {"zeKernelGetName", "zeKernelGetName(hKernel, pSize, pName)", reinterpret_cast<void*>(zeKernelGetName), reinterpret_cast<void*>(watched_zeKernelGetName), reinterpret_cast<void*>(watched_zeKernelGetName), reinterpret_cast<void*>(watched_zeKernelGetName), reinterpret_cast<void*>(traced_zeKernelGetName)},
+    {"zeKernelGetProperties", "zeKernelGetProperties(hKernel, pKernelProperties)", reinterpret_cast<void*>(zeKernelGetProperties), reinterpret_cast<void*>(watched_zeKernelGetProperties), reinterpret_cast<void*>(watched_zeKernelGetProperties), reinterpret_cast<void*>(watched_zeKernelGetProperties), reinterpret_cast<void*>(traced_zeKernelGetProperties)},
+    {"zeKernelGetSourceAttributes", "zeKernelGetSourceAttributes(hKernel, pSize, pString)", reinterpret_cast<void*>(zeKernelGetSourceAttributes), reinterpret_cast<void*>(watched_zeKernelGetSourceAttributes), reinterpret_cast<void*>(watched_zeKernelGetSourceAttributes), reinterpret_cast<void*>(watched_zeKernelGetSourceAttributes), reinterpret_cast<void*>(traced_zeKernelGetSourceAttributes)},
+    {"zeKernelSchedulingHintExp", "zeKernelSchedulingHintExp(hKernel, pHint)", reinterpret_cast<void*>(zeKernelSchedulingHintExp), reinterpret_cast<void*>(watched_zeKernelSchedulingHintExp), reinterpret_cast<void*>(watched_zeKernelSchedulingHintExp), reinterpret_cast<void*>(watched_zeKernelSchedulingHintExp), reinterpret_cast<void*>(traced_zeKernelSchedulingHintExp)},
+    {"zeKernelSetArgumentValue", "zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue)", reinterpret_cast<void*>(zeKernelSetArgumentValue), reinterpret_cast<void*>(examined_zeKernelSetArgumentValue), reinterpret_cast<void*>(recorded_zeKernelSetArgumentValue), reinterpret_cast<void*>(examined_zeKernelSetArgumentValue), reinterpret_cast<void*>(traced_zeKernelSetArgumentValue)},
+    {"zeKernelSetCacheConfig", "zeKernelSetCacheConfig(hKernel, flags)", reinterpret_cast<void*>(zeKernelSetCacheConfig), reinterpret_cast<void*>(watched_zeKernelSetCacheConfig), reinterpret_cast<void*>(watched_zeKernelSetCacheConfig), reinterpret_cast<void*>(watched_zeKernelSetCacheConfig), reinterpret_cast<void*>(traced_zeKernelSetCacheConfig)},
+    {"zeKernelSetGlobalOffsetExp", "zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ)", reinterpret_cast<void*>(zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(watched_zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(watched_zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(watched_zeKernelSetGlobalOffsetExp), reinterpret_cast<void*>(traced_zeKernelSetGlobalOffsetExp)},
+    {"zeKernelSetGroupSize", "zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ)", reinterpret_cast<void*>(zeKernelSetGroupSize), reinterpret_cast<void*>(examined_zeKernelSetGroupSize), reinterpret_cast<void*>(recorded_zeKernelSetGroupSize), reinterpret_cast<void*>(examined_zeKernelSetGroupSize), reinterpret_cast<void*>(traced_zeKernelSetGroupSize)},
+    {"zeKernelSetIndirectAccess", "zeKernelSetIndirectAccess(hKernel, flags)", reinterpret_cast<void*>(zeKernelSetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelSetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelSetIndirectAccess), reinterpret_cast<void*>(watched_zeKernelSetIndirectAccess), reinterpret_cast<void*>(traced_zeKernelSetIndirectAccess)},
+    {"zeKernelSuggestGroupSize", "zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ)", reinterpret_cast<void*>(zeKernelSuggestGroupSize), reinterpret_cast<void*>(watched_zeKernelSuggestGroupSize), reinterpret_cast<void*>(watched_zeKernelSuggestGroupSize), reinterpret_cast<void*>(watched_zeKernelSuggestGroupSize), reinterpret_cast<void*>(traced_zeKernelSuggestGroupSize)},
+    {"zeKernelSuggestMaxCooperativeGroupCount", "zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount)", reinterpret_cast<void*>(zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(watched_zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(watched_zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(watched_zeKernelSuggestMaxCooperativeGroupCount), reinterpret_cast<void*>(traced_zeKernelSuggestMaxCooperativeGroupCount)},
+    {"zeMemAllocDevice", "zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr)", reinterpret_cast<void*>(zeMemAllocDevice), reinterpret_cast<void*>(watched_zeMemAllocDevice), reinterpret_cast<void*>(watched_zeMemAllocDevice), reinterpret_cast<void*>(watched_zeMemAllocDevice), reinterpret_cast<void*>(traced_zeMemAllocDevice)},
+    {"zeMemAllocHost", "zeMemAllocHost(hContext, host_desc, size, alignment, pptr)", reinterpret_cast<void*>(zeMemAllocHost), reinterpret_cast<void*>(watched_zeMemAllocHost), reinterpret_cast<void*>(watched_zeMemAllocHost), reinterpret_cast<void*>(watched_zeMemAllocHost), reinterpret_cast<void*>(traced_zeMemAllocHost)},
+    {"zeMemAllocShared", "zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr)", reinterpret_cast<void*>(zeMemAllocShared), reinterpret_cast<void*>(watched_zeMemAllocShared), reinterpret_cast<void*>(watched_zeMemAllocShared), reinterpret_cast<void*>(watched_zeMemAllocShared), reinterpret_cast<void*>(traced_zeMemAllocShared)},
+    {"zeMemCloseIpcHandle", "zeMemCloseIpcHandle(hContext, ptr)", reinterpret_cast<void*>(zeMemCloseIpcHandle), reinterpret_cast<void*>(watched_zeMemCloseIpcHandle), reinterpret_cast<void*>(watched_zeMemCloseIpcHandle), reinterpret_cast<void*>(watched_zeMemCloseIpcHandle), reinterpret_cast<void*>(traced_zeMemCloseIpcHandle)},
+    {"zeMemFree", "zeMemFree(hContext, ptr)", reinterpret_cast<void*>(zeMemFree), reinterpret_cast<void*>(watched_zeMemFree), reinterpret_cast<void*>(watched_zeMemFree), reinterpret_cast<void*>(watched_zeMemFree), reinterpret_cast<void*>(traced_zeMemFree)},
+    {"zeMemFreeExt", "zeMemFreeExt(hContext, pMemFreeDesc, ptr)", reinterpret_cast<void*>(zeMemFreeExt), reinterpret_cast<void*>(watched_zeMemFreeExt), reinterpret_cast<void*>(watched_zeMemFreeExt), reinterpret_cast<void*>(watched_zeMemFreeExt), reinterpret_cast<void*>(traced_zeMemFreeExt)},
+    {"zeMemGetAddressRange", "zeMemGetAddressRange(hContext, ptr, pBase, pSize)", reinterpret_cast<void*>(zeMemGetAddressRange), reinterpret_cast<void*>(watched_zeMemGetAddressRange), reinterpret_cast<void*>(watched_zeMemGetAddressRange), reinterpret_cast<void*>(watched_zeMemGetAddressRange), reinterpret_cast<void*>(traced_zeMemGetAddressRange)},
+    {"zeMemGetAllocProperties", "zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice)", reinterpret_cast<void*>(zeMemGetAllocProperties), reinterpret_cast<void*>(watched_zeMemGetAllocProperties), reinterpret_cast<void*>(watched_zeMemGetAllocProperties), reinterpret_cast<void*>(watched_zeMemGetAllocProperties), reinterpret_cast<void*>(traced_zeMemGetAllocProperties)},
+    {"zeMemGetAtomicAccessAttributeExp", "zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr)", reinterpret_cast<void*>(zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemGetAtomicAccessAttributeExp), reinterpret_cast<void*>(traced_zeMemGetAtomicAccessAttributeExp)},
+    {"zeMemGetFileDescriptorFromIpcHandleExp", "zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle)", reinterpret_cast<void*>(zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(watched_zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(watched_zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(watched_zeMemGetFileDescriptorFromIpcHandleExp), reinterpret_cast<void*>(traced_zeMemGetFileDescriptorFromIpcHandleExp)},
+    {"zeMemGetIpcHandle", "zeMemGetIpcHandle(hContext, ptr, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandle), reinterpret_cast<void*>(watched_zeMemGetIpcHandle), reinterpret_cast<void*>(watched_zeMemGetIpcHandle), reinterpret_cast<void*>(watched_zeMemGetIpcHandle), reinterpret_cast<void*>(traced_zeMemGetIpcHandle)},
+    {"zeMemGetIpcHandleFromFileDescriptorExp", "zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(watched_zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(watched_zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(watched_zeMemGetIpcHandleFromFileDescriptorExp), reinterpret_cast<void*>(traced_zeMemGetIpcHandleFromFileDescriptorExp)},
+    {"zeMemGetIpcHandleWithProperties", "zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle)", reinterpret_cast<void*>(zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(watched_zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(watched_zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(watched_zeMemGetIpcHandleWithProperties), reinterpret_cast<void*>(traced_zeMemGetIpcHandleWithProperties)},
+    {"zeMemGetPitchFor2dImage", "zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch)", reinterpret_cast<void*>(zeMemGetPitchFor2dImage), reinterpret_cast<void*>(watched_zeMemGetPitchFor2dImage), reinterpret_cast<void*>(watched_zeMemGetPitchFor2dImage), reinterpret_cast<void*>(watched_zeMemGetPitchFor2dImage), reinterpret_cast<void*>(traced_zeMemGetPitchFor2dImage)},
+    {"zeMemOpenIpcHandle", "zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr)", reinterpret_cast<void*>(zeMemOpenIpcHandle), reinterpret_cast<void*>(watched_zeMemOpenIpcHandle), reinterpret_cast<void*>(watched_zeMemOpenIpcHandle), reinterpret_cast<void*>(watched_zeMemOpenIpcHandle), reinterpret_cast<void*>(traced_zeMemOpenIpcHandle)},
+    {"zeMemPutIpcHandle", "zeMemPutIpcHandle(hContext, handle)", reinterpret_cast<void*>(zeMemPutIpcHandle), reinterpret_cast<void*>(watched_zeMemPutIpcHandle), reinterpret_cast<void*>(watched_zeMemPutIpcHandle), reinterpret_cast<void*>(watched_zeMemPutIpcHandle), reinterpret_cast<void*>(traced_zeMemPutIpcHandle)},
+    {"zeMemSetAtomicAccessAttributeExp", "zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr)", reinterpret_cast<void*>(zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(watched_zeMemSetAtomicAccessAttributeExp), reinterpret_cast<void*>(traced_zeMemSetAtomicAccessAttributeExp)},
+    {"zeModuleBuildLogDestroy", "zeModuleBuildLogDestroy(hModuleBuildLog)", reinterpret_cast<void*>(zeModuleBuildLogDestroy), reinterpret_cast<void*>(watched_zeModuleBuildLogDestroy), reinterpret_cast<void*>(watched_zeModuleBuildLogDestroy), reinterpret_cast<void*>(watched_zeModuleBuildLogDestroy), reinterpret_cast<void*>(traced_zeModuleBuildLogDestroy)},
+    {"zeModuleBuildLogGetString", "zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog)", reinterpret_cast<void*>(zeModuleBuildLogGetString), reinterpret_cast<void*>(watched_zeModuleBuildLogGetString), reinterpret_cast<void*>(watched_zeModuleBuildLogGetString), reinterpret_cast<void*>(watched_zeModuleBuildLogGetString), reinterpret_cast<void*>(traced_zeModuleBuildLogGetString)},
+    {"zeModuleCreate", "zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog)", reinterpret_cast<void*>(zeModuleCreate), reinterpret_cast<void*>(watched_zeModuleCreate), reinterpret_cast<void*>(watched_zeModuleCreate), reinterpret_cast<void*>(watched_zeModuleCreate), reinterpret_cast<void*>(traced_zeModuleCreate)},
+    {"zeModuleDestroy", "zeModuleDestroy(hModule)", reinterpret_cast<void*>(zeModuleDestroy), reinterpret_cast<void*>(watched_zeModuleDestroy), reinterpret_cast<void*>(watched_zeModuleDestroy), reinterpret_cast<void*>(watched_zeModuleDestroy), reinterpret_cast<void*>(traced_zeModuleDestroy)},
+    {"zeModuleDynamicLink", "zeModuleDynamicLink(numModules, phModules, phLinkLog)", reinterpret_cast<void*>(zeModuleDynamicLink), reinterpret_cast<void*>(watched_zeModuleDynamicLink), reinterpret_cast<void*>(watched_zeModuleDynamicLink), reinterpret_cast<void*>(watched_zeModuleDynamicLink), reinterpret_cast<void*>(traced_zeModuleDynamicLink)},
+    {"zeModuleGetFunctionPointer", "zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction)", reinterpret_cast<void*>(zeModuleGetFunctionPointer), reinterpret_cast<void*>(watched_zeModuleGetFunctionPointer), reinterpret_cast<void*>(watched_zeModuleGetFunctionPointer), reinterpret_cast<void*>(watched_zeModuleGetFunctionPointer), reinterpret_cast<void*>(traced_zeModuleGetFunctionPointer)},
+    {"zeModuleGetGlobalPointer", "zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr)", reinterpret_cast<void*>(zeModuleGetGlobalPointer), reinterpret_cast<void*>(watched_zeModuleGetGlobalPointer), reinterpret_cast<void*>(watched_zeModuleGetGlobalPointer), reinterpret_cast<void*>(watched_zeModuleGetGlobalPointer), reinterpret_cast<void*>(traced_zeModuleGetGlobalPointer)},
+    {"zeModuleGetKernelNames", "zeModuleGetKernelNames(hModule, pCount, pNames)", reinterpret_cast<void*>(zeModuleGetKernelNames), reinterpret_cast<void*>(watched_zeModuleGetKernelNames), reinterpret_cast<void*>(watched_zeModuleGetKernelNames), reinterpret_cast<void*>(watched_zeModuleGetKernelNames), reinterpret_cast<void*>(traced_zeModuleGetKernelNames)},
+    {"zeModuleGetNativeBinary", "zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary)", reinterpret_cast<void*>(zeModuleGetNativeBinary), reinterpret_cast<void*>(watched_zeModuleGetNativeBinary), reinterpret_cast<void*>(watched_zeModuleGetNativeBinary), reinterpret_cast<void*>(watched_zeModuleGetNativeBinary), reinterpret_cast<void*>(traced_zeModuleGetNativeBinary)},
+    {"zeModuleGetProperties", "zeModuleGetProperties(hModule, pModuleProperties)", reinterpret_cast<void*>(zeModuleGetProperties), reinterpret_cast<void*>(watched_zeModuleGetProperties), reinterpret_cast<void*>(watched_zeModuleGetProperties), reinterpret_cast<void*>(watched_zeModuleGetProperties), reinterpret_cast<void*>(traced_zeModuleGetProperties)},
+    {"zeModuleInspectLinkageExt", "zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog)", reinterpret_cast<void*>(zeModuleInspectLinkageExt), reinterpret_cast<void*>(watched_zeModuleInspectLinkageExt), reinterpret_cast<void*>(watched_zeModuleInspectLinkageExt), reinterpret_cast<void*>(watched_zeModuleInspectLinkageExt), reinterpret_cast<void*>(traced_zeModuleInspectLinkageExt)},
+    {"zePhysicalMemCreate", "zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory)", reinterpret_cast<void*>(zePhysicalMemCreate), reinterpret_cast<void*>(watched_zePhysicalMemCreate), reinterpret_cast<void*>(watched_zePhysicalMemCreate), reinterpret_cast<void*>(watched_zePhysicalMemCreate), reinterpret_cast<void*>(traced_zePhysicalMemCreate)},
+    {"zePhysicalMemDestroy", "zePhysicalMemDestroy(hContext, hPhysicalMemory)", reinterpret_cast<void*>(zePhysicalMemDestroy), reinterpret_cast<void*>(watched_zePhysicalMemDestroy), reinterpret_cast<void*>(watched_zePhysicalMemDestroy), reinterpret_cast<void*>(watched_zePhysicalMemDestroy), reinterpret_cast<void*>(traced_zePhysicalMemDestroy)},
+    {"zePhysicalMemGetProperties", "zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties)", reinterpret_cast<void*>(zePhysicalMemGetProperties), reinterpret_cast<void*>(watched_zePhysicalMemGetProperties), reinterpret_cast<void*>(watched_zePhysicalMemGetProperties), reinterpret_cast<void*>(watched_zePhysicalMemGetProperties), reinterpret_cast<void*>(traced_zePhysicalMemGetProperties)},
+    {"zeRTASBuilderBuildExp", "zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes)", reinterpret_cast<void*>(zeRTASBuilderBuildExp), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExp), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExp), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExp), reinterpret_cast<void*>(traced_zeRTASBuilderBuildExp)},
+    {"zeRTASBuilderBuildExt", "zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes)", reinterpret_cast<void*>(zeRTASBuilderBuildExt), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExt), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExt), reinterpret_cast<void*>(watched_zeRTASBuilderBuildExt), reinterpret_cast<void*>(traced_zeRTASBuilderBuildExt)},
+    {"zeRTASBuilderCommandListAppendCopyExt", "zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(watched_zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(watched_zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(watched_zeRTASBuilderCommandListAppendCopyExt), reinterpret_cast<void*>(traced_zeRTASBuilderCommandListAppendCopyExt)},
+    {"zeRTASBuilderCreateExp", "zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder)", reinterpret_cast<void*>(zeRTASBuilderCreateExp), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExp), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExp), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExp), reinterpret_cast<void*>(traced_zeRTASBuilderCreateExp)},
+    {"zeRTASBuilderCreateExt", "zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder)", reinterpret_cast<void*>(zeRTASBuilderCreateExt), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExt), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExt), reinterpret_cast<void*>(watched_zeRTASBuilderCreateExt), reinterpret_cast<void*>(traced_zeRTASBuilderCreateExt)},
+    {"zeRTASBuilderDestroyExp", "zeRTASBuilderDestroyExp(hBuilder)", reinterpret_cast<void*>(zeRTASBuilderDestroyExp), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExp), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExp), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExp), reinterpret_cast<void*>(traced_zeRTASBuilderDestroyExp)},
+    {"zeRTASBuilderDestroyExt", "zeRTASBuilderDestroyExt(hBuilder)", reinterpret_cast<void*>(zeRTASBuilderDestroyExt), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExt), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExt), reinterpret_cast<void*>(watched_zeRTASBuilderDestroyExt), reinterpret_cast<void*>(traced_zeRTASBuilderDestroyExt)},
+    {"zeRTASBuilderGetBuildPropertiesExp", "zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties)", reinterpret_cast<void*>(zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExp), reinterpret_cast<void*>(traced_zeRTASBuilderGetBuildPropertiesExp)},
+    {"zeRTASBuilderGetBuildPropertiesExt", "zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties)", reinterpret_cast<void*>(zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(watched_zeRTASBuilderGetBuildPropertiesExt), reinterpret_cast<void*>(traced_zeRTASBuilderGetBuildPropertiesExt)},
+    {"zeRTASParallelOperationCreateExp", "zeRTASParallelOperationCreateExp(hDriver, phParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationCreateExp)},
+    {"zeRTASParallelOperationCreateExt", "zeRTASParallelOperationCreateExt(hDriver, phParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationCreateExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationCreateExt)},
+    {"zeRTASParallelOperationDestroyExp", "zeRTASParallelOperationDestroyExp(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationDestroyExp)},
+    {"zeRTASParallelOperationDestroyExt", "zeRTASParallelOperationDestroyExt(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationDestroyExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationDestroyExt)},
+    {"zeRTASParallelOperationGetPropertiesExp", "zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties)", reinterpret_cast<void*>(zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationGetPropertiesExp)},
+    {"zeRTASParallelOperationGetPropertiesExt", "zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties)", reinterpret_cast<void*>(zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationGetPropertiesExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationGetPropertiesExt)},
+    {"zeRTASParallelOperationJoinExp", "zeRTASParallelOperationJoinExp(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExp), reinterpret_cast<void*>(traced_zeRTASParallelOperationJoinExp)},
+    {"zeRTASParallelOperationJoinExt", "zeRTASParallelOperationJoinExt(hParallelOperation)", reinterpret_cast<void*>(zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(watched_zeRTASParallelOperationJoinExt), reinterpret_cast<void*>(traced_zeRTASParallelOperationJoinExt)},
+    {"zeSamplerCreate", "zeSamplerCreate(hContext, hDevice, desc, phSampler)", reinterpret_cast<void*>(zeSamplerCreate), reinterpret_cast<void*>(watched_zeSamplerCreate), reinterpret_cast<void*>(watched_zeSamplerCreate), reinterpret_cast<void*>(watched_zeSamplerCreate), reinterpret_cast<void*>(traced_zeSamplerCreate)},
+    {"zeSamplerDestroy", "zeSamplerDestroy(hSampler)", reinterpret_cast<void*>(zeSamplerDestroy), reinterpret_cast<void*>(watched_zeSamplerDestroy), reinterpret_cast<void*>(watched_zeSamplerDestroy), reinterpret_cast<void*>(watched_zeSamplerDestroy), reinterpret_cast<void*>(traced_zeSamplerDestroy)},
+    {"zeVirtualMemFree", "zeVirtualMemFree(hContext, ptr, size)", reinterpret_cast<void*>(zeVirtualMemFree), reinterpret_cast<void*>(watched_zeVirtualMemFree), reinterpret_cast<void*>(watched_zeVirtualMemFree), reinterpret_cast<void*>(watched_zeVirtualMemFree), reinterpret_cast<void*>(traced_zeVirtualMemFree)},
+    {"zeVirtualMemGetAccessAttribute", "zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize)", reinterpret_cast<void*>(zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemGetAccessAttribute), reinterpret_cast<void*>(traced_zeVirtualMemGetAccessAttribute)},
+    {"zeVirtualMemMap", "zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access)", reinterpret_cast<void*>(zeVirtualMemMap), reinterpret_cast<void*>(watched_zeVirtualMemMap), reinterpret_cast<void*>(watched_zeVirtualMemMap), reinterpret_cast<void*>(watched_zeVirtualMemMap), reinterpret_cast<void*>(traced_zeVirtualMemMap)},
+    {"zeVirtualMemQueryPageSize", "zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize)", reinterpret_cast<void*>(zeVirtualMemQueryPageSize), reinterpret_cast<void*>(watched_zeVirtualMemQueryPageSize), reinterpret_cast<void*>(watched_zeVirtualMemQueryPageSize), reinterpret_cast<void*>(watched_zeVirtualMemQueryPageSize), reinterpret_cast<void*>(traced_zeVirtualMemQueryPageSize)},
+    {"zeVirtualMemReserve", "zeVirtualMemReserve(hContext, pStart, size, pptr)", reinterpret_cast<void*>(zeVirtualMemReserve), reinterpret_cast<void*>(watched_zeVirtualMemReserve), reinterpret_cast<void*>(watched_zeVirtualMemReserve), reinterpret_cast<void*>(watched_zeVirtualMemReserve), reinterpret_cast<void*>(traced_zeVirtualMemReserve)},
+    {"zeVirtualMemSetAccessAttribute", "zeVirtualMemSetAccessAttribute(hContext, ptr, size, access)", reinterpret_cast<void*>(zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(watched_zeVirtualMemSetAccessAttribute), reinterpret_cast<void*>(traced_zeVirtualMemSetAccessAttribute)},
+    {"zeVirtualMemUnmap", "zeVirtualMemUnmap(hContext, ptr, size)", reinterpret_cast<void*>(zeVirtualMemUnmap), reinterpret_cast<void*>(watched_zeVirtualMemUnmap), reinterpret_cast<void*>(watched_zeVirtualMemUnmap), reinterpret_cast<void*>(watched_zeVirtualMemUnmap), reinterpret_cast<void*>(traced_zeVirtualMemUnmap)},
+    {"zerGetDefaultContext", "zerGetDefaultContext()", reinterpret_cast<void*>(zerGetDefaultContext), reinterpret_cast<void*>(watched_zerGetDefaultContext), reinterpret_cast<void*>(watched_zerGetDefaultContext), reinterpret_cast<void*>(watched_zerGetDefaultContext), reinterpret_cast<void*>(traced_zerGetDefaultContext)},
+    {"zerGetLastErrorDescription", "zerGetLastErrorDescription(ppString)", reinterpret_cast<void*>(zerGetLastErrorDescription), reinterpret_cast<void*>(watched_zerGetLastErrorDescription), reinterpret_cast<void*>(watched_zerGetLastErrorDescription), reinterpret_cast<void*>(watched_zerGetLastErrorDescription), reinterpret_cast<void*>(traced_zerGetLastErrorDescription)},
+    {"zerTranslateDeviceHandleToIdentifier", "zerTranslateDeviceHandleToIdentifier(hDevice)", reinterpret_cast<void*>(zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(watched_zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(watched_zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(watched_zerTranslateDeviceHandleToIdentifier), reinterpret_cast<void*>(traced_zerTranslateDeviceHandleToIdentifier)},
+    {"zerTranslateIdentifierToDeviceHandle", "zerTranslateIdentifierToDeviceHandle(identifier)", reinterpret_cast<void*>(zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(watched_zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(watched_zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(watched_zerTranslateIdentifierToDeviceHandle), reinterpret_cast<void*>(traced_zerTranslateIdentifierToDeviceHandle)},
+    {"zesDeviceEccAvailable", "zesDeviceEccAvailable(hDevice, pAvailable)", reinterpret_cast<void*>(zesDeviceEccAvailable), reinterpret_cast<void*>(watched_zesDeviceEccAvailable), reinterpret_cast<void*>(watched_zesDeviceEccAvailable), reinterpret_cast<void*>(watched_zesDeviceEccAvailable), reinterpret_cast<void*>(traced_zesDeviceEccAvailable)},
+    {"zesDeviceEccConfigurable", "zesDeviceEccConfigurable(hDevice, pConfigurable)", reinterpret_cast<void*>(zesDeviceEccConfigurable), reinterpret_cast<void*>(watched_zesDeviceEccConfigurable), reinterpret_cast<void*>(watched_zesDeviceEccConfigurable), reinterpret_cast<void*>(watched_zesDeviceEccConfigurable), reinterpret_cast<void*>(traced_zesDeviceEccConfigurable)},
+    {"zesDeviceEnumActiveVFExp", "zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle)", reinterpret_cast<void*>(zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumActiveVFExp), reinterpret_cast<void*>(traced_zesDeviceEnumActiveVFExp)},
+    {"zesDeviceEnumDiagnosticTestSuites", "zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics)", reinterpret_cast<void*>(zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(watched_zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(watched_zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(watched_zesDeviceEnumDiagnosticTestSuites), reinterpret_cast<void*>(traced_zesDeviceEnumDiagnosticTestSuites)},
+    {"zesDeviceEnumEnabledVFExp", "zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle)", reinterpret_cast<void*>(zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(watched_zesDeviceEnumEnabledVFExp), reinterpret_cast<void*>(traced_zesDeviceEnumEnabledVFExp)},
+    {"zesDeviceEnumEngineGroups", "zesDeviceEnumEngineGroups(hDevice, pCount, phEngine)", reinterpret_cast<void*>(zesDeviceEnumEngineGroups), reinterpret_cast<void*>(watched_zesDeviceEnumEngineGroups), reinterpret_cast<void*>(watched_zesDeviceEnumEngineGroups), reinterpret_cast<void*>(watched_zesDeviceEnumEngineGroups), reinterpret_cast<void*>(traced_zesDeviceEnumEngineGroups)},
+    {"zesDeviceEnumFabricPorts", "zesDeviceEnumFabricPorts(hDevice, pCount, phPort)", reinterpret_cast<void*>(zesDeviceEnumFabricPorts), reinterpret_cast<void*>(watched_zesDeviceEnumFabricPorts), reinterpret_cast<void*>(watched_zesDeviceEnumFabricPorts), reinterpret_cast<void*>(watched_zesDeviceEnumFabricPorts), reinterpret_cast<void*>(traced_zesDeviceEnumFabricPorts)},
+    {"zesDeviceEnumFans", "zesDeviceEnumFans(hDevice, pCount, phFan)", reinterpret_cast<void*>(zesDeviceEnumFans), reinterpret_cast<void*>(watched_zesDeviceEnumFans), reinterpret_cast<void*>(watched_zesDeviceEnumFans), reinterpret_cast<void*>(watched_zesDeviceEnumFans), reinterpret_cast<void*>(traced_zesDeviceEnumFans)},
+    {"zesDeviceEnumFirmwares", "zesDeviceEnumFirmwares(hDevice, pCount, phFirmware)", reinterpret_cast<void*>(zesDeviceEnumFirmwares), reinterpret_cast<void*>(watched_zesDeviceEnumFirmwares), reinterpret_cast<void*>(watched_zesDeviceEnumFirmwares), reinterpret_cast<void*>(watched_zesDeviceEnumFirmwares), reinterpret_cast<void*>(traced_zesDeviceEnumFirmwares)},
+    {"zesDeviceEnumFrequencyDomains", "zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency)", reinterpret_cast<void*>(zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumFrequencyDomains), reinterpret_cast<void*>(traced_zesDeviceEnumFrequencyDomains)},
+    {"zesDeviceEnumLeds", "zesDeviceEnumLeds(hDevice, pCount, phLed)", reinterpret_cast<void*>(zesDeviceEnumLeds), reinterpret_cast<void*>(watched_zesDeviceEnumLeds), reinterpret_cast<void*>(watched_zesDeviceEnumLeds), reinterpret_cast<void*>(watched_zesDeviceEnumLeds), reinterpret_cast<void*>(traced_zesDeviceEnumLeds)},
+    {"zesDeviceEnumMemoryModules", "zesDeviceEnumMemoryModules(hDevice, pCount, phMemory)", reinterpret_cast<void*>(zesDeviceEnumMemoryModules), reinterpret_cast<void*>(watched_zesDeviceEnumMemoryModules), reinterpret_cast<void*>(watched_zesDeviceEnumMemoryModules), reinterpret_cast<void*>(watched_zesDeviceEnumMemoryModules), reinterpret_cast<void*>(traced_zesDeviceEnumMemoryModules)},
+    {"zesDeviceEnumOverclockDomains", "zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle)", reinterpret_cast<void*>(zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceEnumOverclockDomains), reinterpret_cast<void*>(traced_zesDeviceEnumOverclockDomains)},
+    {"zesDeviceEnumPerformanceFactorDomains", "zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf)", reinterpret_cast<void*>(zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPerformanceFactorDomains), reinterpret_cast<void*>(traced_zesDeviceEnumPerformanceFactorDomains)},
+    {"zesDeviceEnumPowerDomains", "zesDeviceEnumPowerDomains(hDevice, pCount, phPower)", reinterpret_cast<void*>(zesDeviceEnumPowerDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPowerDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPowerDomains), reinterpret_cast<void*>(watched_zesDeviceEnumPowerDomains), reinterpret_cast<void*>(traced_zesDeviceEnumPowerDomains)},
+    {"zesDeviceEnumPsus", "zesDeviceEnumPsus(hDevice, pCount, phPsu)", reinterpret_cast<void*>(zesDeviceEnumPsus), reinterpret_cast<void*>(watched_zesDeviceEnumPsus), reinterpret_cast<void*>(watched_zesDeviceEnumPsus), reinterpret_cast<void*>(watched_zesDeviceEnumPsus), reinterpret_cast<void*>(traced_zesDeviceEnumPsus)},
+    {"zesDeviceEnumRasErrorSets", "zesDeviceEnumRasErrorSets(hDevice, pCount, phRas)", reinterpret_cast<void*>(zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(watched_zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(watched_zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(watched_zesDeviceEnumRasErrorSets), reinterpret_cast<void*>(traced_zesDeviceEnumRasErrorSets)},
+    {"zesDeviceEnumSchedulers", "zesDeviceEnumSchedulers(hDevice, pCount, phScheduler)", reinterpret_cast<void*>(zesDeviceEnumSchedulers), reinterpret_cast<void*>(watched_zesDeviceEnumSchedulers), reinterpret_cast<void*>(watched_zesDeviceEnumSchedulers), reinterpret_cast<void*>(watched_zesDeviceEnumSchedulers), reinterpret_cast<void*>(traced_zesDeviceEnumSchedulers)},
+    {"zesDeviceEnumStandbyDomains", "zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby)", reinterpret_cast<void*>(zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(watched_zesDeviceEnumStandbyDomains), reinterpret_cast<void*>(traced_zesDeviceEnumStandbyDomains)},
+    {"zesDeviceEnumTemperatureSensors", "zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature)", reinterpret_cast<void*>(zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(watched_zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(watched_zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(watched_zesDeviceEnumTemperatureSensors), reinterpret_cast<void*>(traced_zesDeviceEnumTemperatureSensors)},
+    {"zesDeviceEventRegister", "zesDeviceEventRegister(hDevice, events)", reinterpret_cast<void*>(zesDeviceEventRegister), reinterpret_cast<void*>(watched_zesDeviceEventRegister), reinterpret_cast<void*>(watched_zesDeviceEventRegister), reinterpret_cast<void*>(watched_zesDeviceEventRegister), reinterpret_cast<void*>(traced_zesDeviceEventRegister)},
+    {"zesDeviceGet", "zesDeviceGet(hDriver, pCount, phDevices)", reinterpret_cast<void*>(zesDeviceGet), reinterpret_cast<void*>(watched_zesDeviceGet), reinterpret_cast<void*>(watched_zesDeviceGet), reinterpret_cast<void*>(watched_zesDeviceGet), reinterpret_cast<void*>(traced_zesDeviceGet)},
+    {"zesDeviceGetCardPowerDomain", "zesDeviceGetCardPowerDomain(hDevice, phPower)", reinterpret_cast<void*>(zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(watched_zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(watched_zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(watched_zesDeviceGetCardPowerDomain), reinterpret_cast<void*>(traced_zesDeviceGetCardPowerDomain)},
+    {"zesDeviceGetEccState", "zesDeviceGetEccState(hDevice, pState)", reinterpret_cast<void*>(zesDeviceGetEccState), reinterpret_cast<void*>(watched_zesDeviceGetEccState), reinterpret_cast<void*>(watched_zesDeviceGetEccState), reinterpret_cast<void*>(watched_zesDeviceGetEccState), reinterpret_cast<void*>(traced_zesDeviceGetEccState)},
+    {"zesDeviceGetOverclockControls", "zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls)", reinterpret_cast<void*>(zesDeviceGetOverclockControls), reinterpret_cast<void*>(watched_zesDeviceGetOverclockControls), reinterpret_cast<void*>(watched_zesDeviceGetOverclockControls), reinterpret_cast<void*>(watched_zesDeviceGetOverclockControls), reinterpret_cast<void*>(traced_zesDeviceGetOverclockControls)},
+    {"zesDeviceGetOverclockDomains", "zesDeviceGetOverclockDomains(hDevice, pOverclockDomains)", reinterpret_cast<void*>(zesDeviceGetOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceGetOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceGetOverclockDomains), reinterpret_cast<void*>(watched_zesDeviceGetOverclockDomains), reinterpret_cast<void*>(traced_zesDeviceGetOverclockDomains)},
+    {"zesDeviceGetProperties", "zesDeviceGetProperties(hDevice, pProperties)", reinterpret_cast<void*>(zesDeviceGetProperties), reinterpret_cast<void*>(watched_zesDeviceGetProperties), reinterpret_cast<void*>(watched_zesDeviceGetProperties), reinterpret_cast<void*>(watched_zesDeviceGetProperties), reinterpret_cast<void*>(traced_zesDeviceGetProperties)},
+    {"zesDeviceGetState", "zesDeviceGetState(hDevice, pState)", reinterpret_cast<void*>(zesDeviceGetState), reinterpret_cast<void*>(watched_zesDeviceGetState), reinterpret_cast<void*>(watched_zesDeviceGetState), reinterpret_cast<void*>(watched_zesDeviceGetState), reinterpret_cast<void*>(traced_zesDeviceGetState)},
+    {"zesDeviceGetSubDevicePropertiesExp", "zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps)", reinterpret_cast<void*>(zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(watched_zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(watched_zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(watched_zesDeviceGetSubDevicePropertiesExp), reinterpret_cast<void*>(traced_zesDeviceGetSubDevicePropertiesExp)},
+    {"zesDevicePciGetBars", "zesDevicePciGetBars(hDevice, pCount, pProperties)", reinterpret_cast<void*>(zesDevicePciGetBars), reinterpret_cast<void*>(watched_zesDevicePciGetBars), reinterpret_cast<void*>(watched_zesDevicePciGetBars), reinterpret_cast<void*>(watched_zesDevicePciGetBars), reinterpret_cast<void*>(traced_zesDevicePciGetBars)},
+    {"zesDevicePciGetProperties", "zesDevicePciGetProperties(hDevice, pProperties)", reinterpret_cast<void*>(zesDevicePciGetProperties), reinterpret_cast<void*>(watched_zesDevicePciGetProperties), reinterpret_cast<void*>(watched_zesDevicePciGetProperties), reinterpret_cast<void*>(watched_zesDevicePciGetProperties), reinterpret_cast<void*>(traced_zesDevicePciGetProperties)},
+    {"zesDevicePciGetState", "zesDevicePciGetState(hDevice, pState)", reinterpret_cast<void*>(zesDevicePciGetState), reinterpret_cast<void*>(watched_zesDevicePciGetState), reinterpret_cast<void*>(watched_zesDevicePciGetState), reinterpret_cast<void*>(watched_zesDevicePciGetState), reinterpret_cast<void*>(traced_zesDevicePciGetState)},
+    {"zesDevicePciGetStats", "zesDevicePciGetStats(hDevice, pStats)", reinterpret_cast<void*>(zesDevicePciGetStats), reinterpret_cast<void*>(watched_zesDevicePciGetStats), reinterpret_cast<void*>(watched_zesDevicePciGetStats), reinterpret_cast<void*>(watched_zesDevicePciGetStats), reinterpret_cast<void*>(traced_zesDevicePciGetStats)},
+    {"zesDevicePciLinkSpeedUpdateExt", "zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction)", reinterpret_cast<void*>(zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(watched_zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(watched_zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(watched_zesDevicePciLinkSpeedUpdateExt), reinterpret_cast<void*>(traced_zesDevicePciLinkSpeedUpdateExt)},
+    {"zesDeviceProcessesGetState", "zesDeviceProcessesGetState(hDevice, pCount, pProcesses)", reinterpret_cast<void*>(zesDeviceProcessesGetState), reinterpret_cast<void*>(watched_zesDeviceProcessesGetState), reinterpret_cast<void*>(watched_zesDeviceProcessesGetState), reinterpret_cast<void*>(watched_zesDeviceProcessesGetState), reinterpret_cast<void*>(traced_zesDeviceProcessesGetState)},
+    {"zesDeviceReadOverclockState", "zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset)", reinterpret_cast<void*>(zesDeviceReadOverclockState), reinterpret_cast<void*>(watched_zesDeviceReadOverclockState), reinterpret_cast<void*>(watched_zesDeviceReadOverclockState), reinterpret_cast<void*>(watched_zesDeviceReadOverclockState), reinterpret_cast<void*>(traced_zesDeviceReadOverclockState)},
+    {"zesDeviceReset", "zesDeviceReset(hDevice, force)", reinterpret_cast<void*>(zesDeviceReset), reinterpret_cast<void*>(watched_zesDeviceReset), reinterpret_cast<void*>(watched_zesDeviceReset), reinterpret_cast<void*>(watched_zesDeviceReset), reinterpret_cast<void*>(traced_zesDeviceReset)},
+    {"zesDeviceResetExt", "zesDeviceResetExt(hDevice, pProperties)", reinterpret_cast<void*>(zesDeviceResetExt), reinterpret_cast<void*>(watched_zesDeviceResetExt), reinterpret_cast<void*>(watched_zesDeviceResetExt), reinterpret_cast<void*>(watched_zesDeviceResetExt), reinterpret_cast<void*>(traced_zesDeviceResetExt)},
+    {"zesDeviceResetOverclockSettings", "zesDeviceResetOverclockSettings(hDevice, onShippedState)", reinterpret_cast<void*>(zesDeviceResetOverclockSettings), reinterpret_cast<void*>(watched_zesDeviceResetOverclockSettings), reinterpret_cast<void*>(watched_zesDeviceResetOverclockSettings), reinterpret_cast<void*>(watched_zesDeviceResetOverclockSettings), reinterpret_cast<void*>(traced_zesDeviceResetOverclockSettings)},
+    {"zesDeviceSetEccState", "zesDeviceSetEccState(hDevice, newState, pState)", reinterpret_cast<void*>(zesDeviceSetEccState), reinterpret_cast<void*>(watched_zesDeviceSetEccState), reinterpret_cast<void*>(watched_zesDeviceSetEccState), reinterpret_cast<void*>(watched_zesDeviceSetEccState), reinterpret_cast<void*>(traced_zesDeviceSetEccState)},
+    {"zesDeviceSetOverclockWaiver", "zesDeviceSetOverclockWaiver(hDevice)", reinterpret_cast<void*>(zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(watched_zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(watched_zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(watched_zesDeviceSetOverclockWaiver), reinterpret_cast<void*>(traced_zesDeviceSetOverclockWaiver)},
+    {"zesDiagnosticsGetProperties", "zesDiagnosticsGetProperties(hDiagnostics, pProperties)", reinterpret_cast<void*>(zesDiagnosticsGetProperties), reinterpret_cast<void*>(watched_zesDiagnosticsGetProperties), reinterpret_cast<void*>(watched_zesDiagnosticsGetProperties), reinterpret_cast<void*>(watched_zesDiagnosticsGetProperties), reinterpret_cast<void*>(traced_zesDiagnosticsGetProperties)},
+    {"zesDiagnosticsGetTests", "zesDiagnosticsGetTests(hDiagnostics, pCount, pTests)", reinterpret_cast<void*>(zesDiagnosticsGetTests), reinterpret_cast<void*>(watched_zesDiagnosticsGetTests), reinterpret_cast<void*>(watched_zesDiagnosticsGetTests), reinterpret_cast<void*>(watched_zesDiagnosticsGetTests), reinterpret_cast<void*>(traced_zesDiagnosticsGetTests)},
+    {"zesDiagnosticsRunTests", "zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult)", reinterpret_cast<void*>(zesDiagnosticsRunTests), reinterpret_cast<void*>(watched_zesDiagnosticsRunTests), reinterpret_cast<void*>(watched_zesDiagnosticsRunTests), reinterpret_cast<void*>(watched_zesDiagnosticsRunTests), reinterpret_cast<void*>(traced_zesDiagnosticsRunTests)},
+    {"zesDriverEventListen", "zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents)", reinterpret_cast<void*>(zesDriverEventListen), reinterpret_cast<void*>(watched_zesDriverEventListen), reinterpret_cast<void*>(watched_zesDriverEventListen), reinterpret_cast<void*>(watched_zesDriverEventListen), reinterpret_cast<void*>(traced_zesDriverEventListen)},
+    {"zesDriverEventListenEx", "zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents)", reinterpret_cast<void*>(zesDriverEventListenEx), reinterpret_cast<void*>(watched_zesDriverEventListenEx), reinterpret_cast<void*>(watched_zesDriverEventListenEx), reinterpret_cast<void*>(watched_zesDriverEventListenEx), reinterpret_cast<void*>(traced_zesDriverEventListenEx)},
+    {"zesDriverGet", "zesDriverGet(pCount, phDrivers)", reinterpret_cast<void*>(zesDriverGet), reinterpret_cast<void*>(watched_zesDriverGet), reinterpret_cast<void*>(watched_zesDriverGet), reinterpret_cast<void*>(watched_zesDriverGet), reinterpret_cast<void*>(traced_zesDriverGet)},
+    {"zesDriverGetDeviceByUuidExp", "zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId)", reinterpret_cast<void*>(zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(watched_zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(watched_zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(watched_zesDriverGetDeviceByUuidExp), reinterpret_cast<void*>(traced_zesDriverGetDeviceByUuidExp)},
+    {"zesDriverGetExtensionFunctionAddress", "zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress)", reinterpret_cast<void*>(zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(watched_zesDriverGetExtensionFunctionAddress), reinterpret_cast<void*>(traced_zesDriverGetExtensionFunctionAddress)},
+    {"zesDriverGetExtensionProperties", "zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties)", reinterpret_cast<void*>(zesDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zesDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zesDriverGetExtensionProperties), reinterpret_cast<void*>(watched_zesDriverGetExtensionProperties), reinterpret_cast<void*>(traced_zesDriverGetExtensionProperties)},
+    {"zesEngineGetActivity", "zesEngineGetActivity(hEngine, pStats)", reinterpret_cast<void*>(zesEngineGetActivity), reinterpret_cast<void*>(watched_zesEngineGetActivity), reinterpret_cast<void*>(watched_zesEngineGetActivity), reinterpret_cast<void*>(watched_zesEngineGetActivity), reinterpret_cast<void*>(traced_zesEngineGetActivity)},
+    {"zesEngineGetActivityExt", "zesEngineGetActivityExt(hEngine, pCount, pStats)", reinterpret_cast<void*>(zesEngineGetActivityExt), reinterpret_cast<void*>(watched_zesEngineGetActivityExt), reinterpret_cast<void*>(watched_zesEngineGetActivityExt), reinterpret_cast<void*>(watched_zesEngineGetActivityExt), reinterpret_cast<void*>(traced_zesEngineGetActivityExt)},
+    {"zesEngineGetProperties", "zesEngineGetProperties(hEngine, pProperties)", reinterpret_cast<void*>(zesEngineGetProperties), reinterpret_cast<void*>(watched_zesEngineGetProperties), reinterpret_cast<void*>(watched_zesEngineGetProperties), reinterpret_cast<void*>(watched_zesEngineGetProperties), reinterpret_cast<void*>(traced_zesEngineGetProperties)},
+    {"zesFabricPortGetConfig", "zesFabricPortGetConfig(hPort, pConfig)", reinterpret_cast<void*>(zesFabricPortGetConfig), reinterpret_cast<void*>(watched_zesFabricPortGetConfig), reinterpret_cast<void*>(watched_zesFabricPortGetConfig), reinterpret_cast<void*>(watched_zesFabricPortGetConfig), reinterpret_cast<void*>(traced_zesFabricPortGetConfig)},
+    {"zesFabricPortGetFabricErrorCounters", "zesFabricPortGetFabricErrorCounters(hPort, pErrors)", reinterpret_cast<void*>(zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(watched_zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(watched_zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(watched_zesFabricPortGetFabricErrorCounters), reinterpret_cast<void*>(traced_zesFabricPortGetFabricErrorCounters)},
+    {"zesFabricPortGetLinkType", "zesFabricPortGetLinkType(hPort, pLinkType)", reinterpret_cast<void*>(zesFabricPortGetLinkType), reinterpret_cast<void*>(watched_zesFabricPortGetLinkType), reinterpret_cast<void*>(watched_zesFabricPortGetLinkType), reinterpret_cast<void*>(watched_zesFabricPortGetLinkType), reinterpret_cast<void*>(traced_zesFabricPortGetLinkType)},
+    {"zesFabricPortGetMultiPortThroughput", "zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput)", reinterpret_cast<void*>(zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetMultiPortThroughput), reinterpret_cast<void*>(traced_zesFabricPortGetMultiPortThroughput)},
+    {"zesFabricPortGetProperties", "zesFabricPortGetProperties(hPort, pProperties)", reinterpret_cast<void*>(zesFabricPortGetProperties), reinterpret_cast<void*>(watched_zesFabricPortGetProperties), reinterpret_cast<void*>(watched_zesFabricPortGetProperties), reinterpret_cast<void*>(watched_zesFabricPortGetProperties), reinterpret_cast<void*>(traced_zesFabricPortGetProperties)},
+    {"zesFabricPortGetState", "zesFabricPortGetState(hPort, pState)", reinterpret_cast<void*>(zesFabricPortGetState), reinterpret_cast<void*>(watched_zesFabricPortGetState), reinterpret_cast<void*>(watched_zesFabricPortGetState), reinterpret_cast<void*>(watched_zesFabricPortGetState), reinterpret_cast<void*>(traced_zesFabricPortGetState)},
+    {"zesFabricPortGetThroughput", "zesFabricPortGetThroughput(hPort, pThroughput)", reinterpret_cast<void*>(zesFabricPortGetThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetThroughput), reinterpret_cast<void*>(watched_zesFabricPortGetThroughput), reinterpret_cast<void*>(traced_zesFabricPortGetThroughput)},
+    {"zesFabricPortSetConfig", "zesFabricPortSetConfig(hPort, pConfig)", reinterpret_cast<void*>(zesFabricPortSetConfig), reinterpret_cast<void*>(watched_zesFabricPortSetConfig), reinterpret_cast<void*>(watched_zesFabricPortSetConfig), reinterpret_cast<void*>(watched_zesFabricPortSetConfig), reinterpret_cast<void*>(traced_zesFabricPortSetConfig)},
+    {"zesFanGetConfig", "zesFanGetConfig(hFan, pConfig)", reinterpret_cast<void*>(zesFanGetConfig), reinterpret_cast<void*>(watched_zesFanGetConfig), reinterpret_cast<void*>(watched_zesFanGetConfig), reinterpret_cast<void*>(watched_zesFanGetConfig), reinterpret_cast<void*>(traced_zesFanGetConfig)},
+    {"zesFanGetProperties", "zesFanGetProperties(hFan, pProperties)", reinterpret_cast<void*>(zesFanGetProperties), reinterpret_cast<void*>(watched_zesFanGetProperties), reinterpret_cast<void*>(watched_zesFanGetProperties), reinterpret_cast<void*>(watched_zesFanGetProperties), reinterpret_cast<void*>(traced_zesFanGetProperties)},
+    {"zesFanGetState", "zesFanGetState(hFan, units, pSpeed)", reinterpret_cast<void*>(zesFanGetState), reinterpret_cast<void*>(watched_zesFanGetState), reinterpret_cast<void*>(watched_zesFanGetState), reinterpret_cast<void*>(watched_zesFanGetState), reinterpret_cast<void*>(traced_zesFanGetState)},
+    {"zesFanSetDefaultMode", "zesFanSetDefaultMode(hFan)", reinterpret_cast<void*>(zesFanSetDefaultMode), reinterpret_cast<void*>(watched_zesFanSetDefaultMode), reinterpret_cast<void*>(watched_zesFanSetDefaultMode), reinterpret_cast<void*>(watched_zesFanSetDefaultMode), reinterpret_cast<void*>(traced_zesFanSetDefaultMode)},
+    {"zesFanSetFixedSpeedMode", "zesFanSetFixedSpeedMode(hFan, speed)", reinterpret_cast<void*>(zesFanSetFixedSpeedMode), reinterpret_cast<void*>(watched_zesFanSetFixedSpeedMode), reinterpret_cast<void*>(watched_zesFanSetFixedSpeedMode), reinterpret_cast<void*>(watched_zesFanSetFixedSpeedMode), reinterpret_cast<void*>(traced_zesFanSetFixedSpeedMode)},
+    {"zesFanSetSpeedTableMode", "zesFanSetSpeedTableMode(hFan, speedTable)", reinterpret_cast<void*>(zesFanSetSpeedTableMode), reinterpret_cast<void*>(watched_zesFanSetSpeedTableMode), reinterpret_cast<void*>(watched_zesFanSetSpeedTableMode), reinterpret_cast<void*>(watched_zesFanSetSpeedTableMode), reinterpret_cast<void*>(traced_zesFanSetSpeedTableMode)},
+    {"zesFirmwareFlash", "zesFirmwareFlash(hFirmware, pImage, size)", reinterpret_cast<void*>(zesFirmwareFlash), reinterpret_cast<void*>(watched_zesFirmwareFlash), reinterpret_cast<void*>(watched_zesFirmwareFlash), reinterpret_cast<void*>(watched_zesFirmwareFlash), reinterpret_cast<void*>(traced_zesFirmwareFlash)},
+    {"zesFirmwareGetConsoleLogs", "zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog)", reinterpret_cast<void*>(zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(watched_zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(watched_zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(watched_zesFirmwareGetConsoleLogs), reinterpret_cast<void*>(traced_zesFirmwareGetConsoleLogs)},
+    {"zesFirmwareGetFlashProgress", "zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent)", reinterpret_cast<void*>(zesFirmwareGetFlashProgress), reinterpret_cast<void*>(watched_zesFirmwareGetFlashProgress), reinterpret_cast<void*>(watched_zesFirmwareGetFlashProgress), reinterpret_cast<void*>(watched_zesFirmwareGetFlashProgress), reinterpret_cast<void*>(traced_zesFirmwareGetFlashProgress)},
+    {"zesFirmwareGetProperties", "zesFirmwareGetProperties(hFirmware, pProperties)", reinterpret_cast<void*>(zesFirmwareGetProperties), reinterpret_cast<void*>(watched_zesFirmwareGetProperties), reinterpret_cast<void*>(watched_zesFirmwareGetProperties), reinterpret_cast<void*>(watched_zesFirmwareGetProperties), reinterpret_cast<void*>(traced_zesFirmwareGetProperties)},
+    {"zesFirmwareGetSecurityVersionExp", "zesFirmwareGetSecurityVersionExp(hFirmware, pVersion)", reinterpret_cast<void*>(zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareGetSecurityVersionExp), reinterpret_cast<void*>(traced_zesFirmwareGetSecurityVersionExp)},
+    {"zesFirmwareSetSecurityVersionExp", "zesFirmwareSetSecurityVersionExp(hFirmware)", reinterpret_cast<void*>(zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(watched_zesFirmwareSetSecurityVersionExp), reinterpret_cast<void*>(traced_zesFirmwareSetSecurityVersionExp)},
+    {"zesFrequencyGetAvailableClocks", "zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency)", reinterpret_cast<void*>(zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(watched_zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(watched_zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(watched_zesFrequencyGetAvailableClocks), reinterpret_cast<void*>(traced_zesFrequencyGetAvailableClocks)},
+    {"zesFrequencyGetProperties", "zesFrequencyGetProperties(hFrequency, pProperties)", reinterpret_cast<void*>(zesFrequencyGetProperties), reinterpret_cast<void*>(watched_zesFrequencyGetProperties), reinterpret_cast<void*>(watched_zesFrequencyGetProperties), reinterpret_cast<void*>(watched_zesFrequencyGetProperties), reinterpret_cast<void*>(traced_zesFrequencyGetProperties)},
+    {"zesFrequencyGetRange", "zesFrequencyGetRange(hFrequency, pLimits)", reinterpret_cast<void*>(zesFrequencyGetRange), reinterpret_cast<void*>(watched_zesFrequencyGetRange), reinterpret_cast<void*>(watched_zesFrequencyGetRange), reinterpret_cast<void*>(watched_zesFrequencyGetRange), reinterpret_cast<void*>(traced_zesFrequencyGetRange)},
+    {"zesFrequencyGetState", "zesFrequencyGetState(hFrequency, pState)", reinterpret_cast<void*>(zesFrequencyGetState), reinterpret_cast<void*>(watched_zesFrequencyGetState), reinterpret_cast<void*>(watched_zesFrequencyGetState), reinterpret_cast<void*>(watched_zesFrequencyGetState), reinterpret_cast<void*>(traced_zesFrequencyGetState)},
+    {"zesFrequencyGetThrottleTime", "zesFrequencyGetThrottleTime(hFrequency, pThrottleTime)", reinterpret_cast<void*>(zesFrequencyGetThrottleTime), reinterpret_cast<void*>(watched_zesFrequencyGetThrottleTime), reinterpret_cast<void*>(watched_zesFrequencyGetThrottleTime), reinterpret_cast<void*>(watched_zesFrequencyGetThrottleTime), reinterpret_cast<void*>(traced_zesFrequencyGetThrottleTime)},
+    {"zesFrequencyOcGetCapabilities", "zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities)", reinterpret_cast<void*>(zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(watched_zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(watched_zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(watched_zesFrequencyOcGetCapabilities), reinterpret_cast<void*>(traced_zesFrequencyOcGetCapabilities)},
+    {"zesFrequencyOcGetFrequencyTarget", "zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency)", reinterpret_cast<void*>(zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetFrequencyTarget), reinterpret_cast<void*>(traced_zesFrequencyOcGetFrequencyTarget)},
+    {"zesFrequencyOcGetIccMax", "zesFrequencyOcGetIccMax(hFrequency, pOcIccMax)", reinterpret_cast<void*>(zesFrequencyOcGetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetIccMax), reinterpret_cast<void*>(traced_zesFrequencyOcGetIccMax)},
+    {"zesFrequencyOcGetMode", "zesFrequencyOcGetMode(hFrequency, pCurrentOcMode)", reinterpret_cast<void*>(zesFrequencyOcGetMode), reinterpret_cast<void*>(watched_zesFrequencyOcGetMode), reinterpret_cast<void*>(watched_zesFrequencyOcGetMode), reinterpret_cast<void*>(watched_zesFrequencyOcGetMode), reinterpret_cast<void*>(traced_zesFrequencyOcGetMode)},
+    {"zesFrequencyOcGetTjMax", "zesFrequencyOcGetTjMax(hFrequency, pOcTjMax)", reinterpret_cast<void*>(zesFrequencyOcGetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcGetTjMax), reinterpret_cast<void*>(traced_zesFrequencyOcGetTjMax)},
+    {"zesFrequencyOcGetVoltageTarget", "zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset)", reinterpret_cast<void*>(zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcGetVoltageTarget), reinterpret_cast<void*>(traced_zesFrequencyOcGetVoltageTarget)},
+    {"zesFrequencyOcSetFrequencyTarget", "zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency)", reinterpret_cast<void*>(zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetFrequencyTarget), reinterpret_cast<void*>(traced_zesFrequencyOcSetFrequencyTarget)},
+    {"zesFrequencyOcSetIccMax", "zesFrequencyOcSetIccMax(hFrequency, ocIccMax)", reinterpret_cast<void*>(zesFrequencyOcSetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetIccMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetIccMax), reinterpret_cast<void*>(traced_zesFrequencyOcSetIccMax)},
+    {"zesFrequencyOcSetMode", "zesFrequencyOcSetMode(hFrequency, CurrentOcMode)", reinterpret_cast<void*>(zesFrequencyOcSetMode), reinterpret_cast<void*>(watched_zesFrequencyOcSetMode), reinterpret_cast<void*>(watched_zesFrequencyOcSetMode), reinterpret_cast<void*>(watched_zesFrequencyOcSetMode), reinterpret_cast<void*>(traced_zesFrequencyOcSetMode)},
+    {"zesFrequencyOcSetTjMax", "zesFrequencyOcSetTjMax(hFrequency, ocTjMax)", reinterpret_cast<void*>(zesFrequencyOcSetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetTjMax), reinterpret_cast<void*>(watched_zesFrequencyOcSetTjMax), reinterpret_cast<void*>(traced_zesFrequencyOcSetTjMax)},
+    {"zesFrequencyOcSetVoltageTarget", "zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset)", reinterpret_cast<void*>(zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(watched_zesFrequencyOcSetVoltageTarget), reinterpret_cast<void*>(traced_zesFrequencyOcSetVoltageTarget)},
+    {"zesFrequencySetRange", "zesFrequencySetRange(hFrequency, pLimits)", reinterpret_cast<void*>(zesFrequencySetRange), reinterpret_cast<void*>(watched_zesFrequencySetRange), reinterpret_cast<void*>(watched_zesFrequencySetRange), reinterpret_cast<void*>(watched_zesFrequencySetRange), reinterpret_cast<void*>(traced_zesFrequencySetRange)},
+    {"zesInit", "zesInit(flags)", reinterpret_cast<void*>(zesInit), reinterpret_cast<void*>(watched_zesInit), reinterpret_cast<void*>(watched_zesInit), reinterpret_cast<void*>(watched_zesInit), reinterpret_cast<void*>(traced_zesInit)},
+    {"zesLedGetProperties", "zesLedGetProperties(hLed, pProperties)", reinterpret_cast<void*>(zesLedGetProperties), reinterpret_cast<void*>(watched_zesLedGetProperties), reinterpret_cast<void*>(watched_zesLedGetProperties), reinterpret_cast<void*>(watched_zesLedGetProperties), reinterpret_cast<void*>(traced_zesLedGetProperties)},
+    {"zesLedGetState", "zesLedGetState(hLed, pState)", reinterpret_cast<void*>(zesLedGetState), reinterpret_cast<void*>(watched_zesLedGetState), reinterpret_cast<void*>(watched_zesLedGetState), reinterpret_cast<void*>(watched_zesLedGetState), reinterpret_cast<void*>(traced_zesLedGetState)},
+    {"zesLedSetColor", "zesLedSetColor(hLed, pColor)", reinterpret_cast<void*>(zesLedSetColor), reinterpret_cast<void*>(watched_zesLedSetColor), reinterpret_cast<void*>(watched_zesLedSetColor), reinterpret_cast<void*>(watched_zesLedSetColor), reinterpret_cast<void*>(traced_zesLedSetColor)},
+    {"zesLedSetState", "zesLedSetState(hLed, enable)", reinterpret_cast<void*>(zesLedSetState), reinterpret_cast<void*>(watched_zesLedSetState), reinterpret_cast<void*>(watched_zesLedSetState), reinterpret_cast<void*>(watched_zesLedSetState), reinterpret_cast<void*>(traced_zesLedSetState)},
+    {"zesMemoryGetBandwidth", "zesMemoryGetBandwidth(hMemory, pBandwidth)", reinterpret_cast<void*>(zesMemoryGetBandwidth), reinterpret_cast<void*>(watched_zesMemoryGetBandwidth), reinterpret_cast<void*>(watched_zesMemoryGetBandwidth), reinterpret_cast<void*>(watched_zesMemoryGetBandwidth), reinterpret_cast<void*>(traced_zesMemoryGetBandwidth)},
+    {"zesMemoryGetProperties", "zesMemoryGetProperties(hMemory, pProperties)", reinterpret_cast<void*>(zesMemoryGetProperties), reinterpret_cast<void*>(watched_zesMemoryGetProperties), reinterpret_cast<void*>(watched_zesMemoryGetProperties), reinterpret_cast<void*>(watched_zesMemoryGetProperties), reinterpret_cast<void*>(traced_zesMemoryGetProperties)},
+    {"zesMemoryGetState", "zesMemoryGetState(hMemory, pState)", reinterpret_cast<void*>(zesMemoryGetState), reinterpret_cast<void*>(watched_zesMemoryGetState), reinterpret_cast<void*>(watched_zesMemoryGetState), reinterpret_cast<void*>(watched_zesMemoryGetState), reinterpret_cast<void*>(traced_zesMemoryGetState)},
+    {"zesOverclockGetControlCurrentValue", "zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue)", reinterpret_cast<void*>(zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(watched_zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(watched_zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(watched_zesOverclockGetControlCurrentValue), reinterpret_cast<void*>(traced_zesOverclockGetControlCurrentValue)},
+    {"zesOverclockGetControlPendingValue", "zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue)", reinterpret_cast<void*>(zesOverclockGetControlPendingValue), reinterpret_cast<void*>(watched_zesOverclockGetControlPendingValue), reinterpret_cast<void*>(watched_zesOverclockGetControlPendingValue), reinterpret_cast<void*>(watched_zesOverclockGetControlPendingValue), reinterpret_cast<void*>(traced_zesOverclockGetControlPendingValue)},
+    {"zesOverclockGetControlState", "zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction)", reinterpret_cast<void*>(zesOverclockGetControlState), reinterpret_cast<void*>(watched_zesOverclockGetControlState), reinterpret_cast<void*>(watched_zesOverclockGetControlState), reinterpret_cast<void*>(watched_zesOverclockGetControlState), reinterpret_cast<void*>(traced_zesOverclockGetControlState)},
+    {"zesOverclockGetDomainControlProperties", "zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties)", reinterpret_cast<void*>(zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainControlProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainControlProperties)},
+    {"zesOverclockGetDomainProperties", "zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties)", reinterpret_cast<void*>(zesOverclockGetDomainProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainProperties)},
+    {"zesOverclockGetDomainVFProperties", "zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties)", reinterpret_cast<void*>(zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(watched_zesOverclockGetDomainVFProperties), reinterpret_cast<void*>(traced_zesOverclockGetDomainVFProperties)},
+    {"zesOverclockGetVFPointValues", "zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue)", reinterpret_cast<void*>(zesOverclockGetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockGetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockGetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockGetVFPointValues), reinterpret_cast<void*>(traced_zesOverclockGetVFPointValues)},
+    {"zesOverclockSetControlUserValue", "zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction)", reinterpret_cast<void*>(zesOverclockSetControlUserValue), reinterpret_cast<void*>(watched_zesOverclockSetControlUserValue), reinterpret_cast<void*>(watched_zesOverclockSetControlUserValue), reinterpret_cast<void*>(watched_zesOverclockSetControlUserValue), reinterpret_cast<void*>(traced_zesOverclockSetControlUserValue)},
+    {"zesOverclockSetVFPointValues", "zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue)", reinterpret_cast<void*>(zesOverclockSetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockSetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockSetVFPointValues), reinterpret_cast<void*>(watched_zesOverclockSetVFPointValues), reinterpret_cast<void*>(traced_zesOverclockSetVFPointValues)},
+    {"zesPerformanceFactorGetConfig", "zesPerformanceFactorGetConfig(hPerf, pFactor)", reinterpret_cast<void*>(zesPerformanceFactorGetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorGetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorGetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorGetConfig), reinterpret_cast<void*>(traced_zesPerformanceFactorGetConfig)},
+    {"zesPerformanceFactorGetProperties", "zesPerformanceFactorGetProperties(hPerf, pProperties)", reinterpret_cast<void*>(zesPerformanceFactorGetProperties), reinterpret_cast<void*>(watched_zesPerformanceFactorGetProperties), reinterpret_cast<void*>(watched_zesPerformanceFactorGetProperties), reinterpret_cast<void*>(watched_zesPerformanceFactorGetProperties), reinterpret_cast<void*>(traced_zesPerformanceFactorGetProperties)},
+    {"zesPerformanceFactorSetConfig", "zesPerformanceFactorSetConfig(hPerf, factor)", reinterpret_cast<void*>(zesPerformanceFactorSetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorSetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorSetConfig), reinterpret_cast<void*>(watched_zesPerformanceFactorSetConfig), reinterpret_cast<void*>(traced_zesPerformanceFactorSetConfig)},
+    {"zesPowerGetEnergyCounter", "zesPowerGetEnergyCounter(hPower, pEnergy)", reinterpret_cast<void*>(zesPowerGetEnergyCounter), reinterpret_cast<void*>(watched_zesPowerGetEnergyCounter), reinterpret_cast<void*>(watched_zesPowerGetEnergyCounter), reinterpret_cast<void*>(watched_zesPowerGetEnergyCounter), reinterpret_cast<void*>(traced_zesPowerGetEnergyCounter)},
+    {"zesPowerGetEnergyThreshold", "zesPowerGetEnergyThreshold(hPower, pThreshold)", reinterpret_cast<void*>(zesPowerGetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerGetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerGetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerGetEnergyThreshold), reinterpret_cast<void*>(traced_zesPowerGetEnergyThreshold)},
+    {"zesPowerGetLimits", "zesPowerGetLimits(hPower, pSustained, pBurst, pPeak)", reinterpret_cast<void*>(zesPowerGetLimits), reinterpret_cast<void*>(watched_zesPowerGetLimits), reinterpret_cast<void*>(watched_zesPowerGetLimits), reinterpret_cast<void*>(watched_zesPowerGetLimits), reinterpret_cast<void*>(traced_zesPowerGetLimits)},
+    {"zesPowerGetLimitsExt", "zesPowerGetLimitsExt(hPower, pCount, pSustained)", reinterpret_cast<void*>(zesPowerGetLimitsExt), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt), reinterpret_cast<void*>(traced_zesPowerGetLimitsExt)},
+    {"zesPowerGetLimitsExt2", "zesPowerGetLimitsExt2(hPower, pLimit)", reinterpret_cast<void*>(zesPowerGetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerGetLimitsExt2), reinterpret_cast<void*>(traced_zesPowerGetLimitsExt2)},
+    {"zesPowerGetProperties", "zesPowerGetProperties(hPower, pProperties)", reinterpret_cast<void*>(zesPowerGetProperties), reinterpret_cast<void*>(watched_zesPowerGetProperties), reinterpret_cast<void*>(watched_zesPowerGetProperties), reinterpret_cast<void*>(watched_zesPowerGetProperties), reinterpret_cast<void*>(traced_zesPowerGetProperties)},
+    {"zesPowerGetUsage", "zesPowerGetUsage(hPower, pInstantPower, pAveragePower)", reinterpret_cast<void*>(zesPowerGetUsage), reinterpret_cast<void*>(watched_zesPowerGetUsage), reinterpret_cast<void*>(watched_zesPowerGetUsage), reinterpret_cast<void*>(watched_zesPowerGetUsage), reinterpret_cast<void*>(traced_zesPowerGetUsage)},
+    {"zesPowerSetEnergyThreshold", "zesPowerSetEnergyThreshold(hPower, threshold)", reinterpret_cast<void*>(zesPowerSetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerSetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerSetEnergyThreshold), reinterpret_cast<void*>(watched_zesPowerSetEnergyThreshold), reinterpret_cast<void*>(traced_zesPowerSetEnergyThreshold)},
+    {"zesPowerSetLimits", "zesPowerSetLimits(hPower, pSustained, pBurst, pPeak)", reinterpret_cast<void*>(zesPowerSetLimits), reinterpret_cast<void*>(watched_zesPowerSetLimits), reinterpret_cast<void*>(watched_zesPowerSetLimits), reinterpret_cast<void*>(watched_zesPowerSetLimits), reinterpret_cast<void*>(traced_zesPowerSetLimits)},
+    {"zesPowerSetLimitsExt", "zesPowerSetLimitsExt(hPower, pCount, pSustained)", reinterpret_cast<void*>(zesPowerSetLimitsExt), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt), reinterpret_cast<void*>(traced_zesPowerSetLimitsExt)},
+    {"zesPowerSetLimitsExt2", "zesPowerSetLimitsExt2(hPower, limit)", reinterpret_cast<void*>(zesPowerSetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt2), reinterpret_cast<void*>(watched_zesPowerSetLimitsExt2), reinterpret_cast<void*>(traced_zesPowerSetLimitsExt2)},
+    {"zesPsuGetProperties", "zesPsuGetProperties(hPsu, pProperties)", reinterpret_cast<void*>(zesPsuGetProperties), reinterpret_cast<void*>(watched_zesPsuGetProperties), reinterpret_cast<void*>(watched_zesPsuGetProperties), reinterpret_cast<void*>(watched_zesPsuGetProperties), reinterpret_cast<void*>(traced_zesPsuGetProperties)},
+    {"zesPsuGetState", "zesPsuGetState(hPsu, pState)", reinterpret_cast<void*>(zesPsuGetState), reinterpret_cast<void*>(watched_zesPsuGetState), reinterpret_cast<void*>(watched_zesPsuGetState), reinterpret_cast<void*>(watched_zesPsuGetState), reinterpret_cast<void*>(traced_zesPsuGetState)},
+    {"zesRasClearStateExp", "zesRasClearStateExp(hRas, category)", reinterpret_cast<void*>(zesRasClearStateExp), reinterpret_cast<void*>(watched_zesRasClearStateExp), reinterpret_cast<void*>(watched_zesRasClearStateExp), reinterpret_cast<void*>(watched_zesRasClearStateExp), reinterpret_cast<void*>(traced_zesRasClearStateExp)},
+    {"zesRasGetConfig", "zesRasGetConfig(hRas, pConfig)", reinterpret_cast<void*>(zesRasGetConfig), reinterpret_cast<void*>(watched_zesRasGetConfig), reinterpret_cast<void*>(watched_zesRasGetConfig), reinterpret_cast<void*>(watched_zesRasGetConfig), reinterpret_cast<void*>(traced_zesRasGetConfig)},
+    {"zesRasGetConfigExp", "zesRasGetConfigExp(hRas, count, pConfig)", reinterpret_cast<void*>(zesRasGetConfigExp), reinterpret_cast<void*>(watched_zesRasGetConfigExp), reinterpret_cast<void*>(watched_zesRasGetConfigExp), reinterpret_cast<void*>(watched_zesRasGetConfigExp), reinterpret_cast<void*>(traced_zesRasGetConfigExp)},
+    {"zesRasGetProperties", "zesRasGetProperties(hRas, pProperties)", reinterpret_cast<void*>(zesRasGetProperties), reinterpret_cast<void*>(watched_zesRasGetProperties), reinterpret_cast<void*>(watched_zesRasGetProperties), reinterpret_cast<void*>(watched_zesRasGetProperties), reinterpret_cast<void*>(traced_zesRasGetProperties)},
+    {"zesRasGetState", "zesRasGetState(hRas, clear, pState)", reinterpret_cast<void*>(zesRasGetState), reinterpret_cast<void*>(watched_zesRasGetState), reinterpret_cast<void*>(watched_zesRasGetState), reinterpret_cast<void*>(watched_zesRasGetState), reinterpret_cast<void*>(traced_zesRasGetState)},
+    {"zesRasGetStateExp", "zesRasGetStateExp(hRas, pCount, pState)", reinterpret_cast<void*>(zesRasGetStateExp), reinterpret_cast<void*>(watched_zesRasGetStateExp), reinterpret_cast<void*>(watched_zesRasGetStateExp), reinterpret_cast<void*>(watched_zesRasGetStateExp), reinterpret_cast<void*>(traced_zesRasGetStateExp)},
+    {"zesRasGetStateExp2", "zesRasGetStateExp2(hRas, count, pCategories, pState)", reinterpret_cast<void*>(zesRasGetStateExp2), reinterpret_cast<void*>(watched_zesRasGetStateExp2), reinterpret_cast<void*>(watched_zesRasGetStateExp2), reinterpret_cast<void*>(watched_zesRasGetStateExp2), reinterpret_cast<void*>(traced_zesRasGetStateExp2)},
+    {"zesRasGetSupportedCategoriesExp", "zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories)", reinterpret_cast<void*>(zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(watched_zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(watched_zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(watched_zesRasGetSupportedCategoriesExp), reinterpret_cast<void*>(traced_zesRasGetSupportedCategoriesExp)},
+    {"zesRasSetConfig", "zesRasSetConfig(hRas, pConfig)", reinterpret_cast<void*>(zesRasSetConfig), reinterpret_cast<void*>(watched_zesRasSetConfig), reinterpret_cast<void*>(watched_zesRasSetConfig), reinterpret_cast<void*>(watched_zesRasSetConfig), reinterpret_cast<void*>(traced_zesRasSetConfig)},
+    {"zesRasSetConfigExp", "zesRasSetConfigExp(hRas, count, pConfig)", reinterpret_cast<void*>(zesRasSetConfigExp), reinterpret_cast<void*>(watched_zesRasSetConfigExp), reinterpret_cast<void*>(watched_zesRasSetConfigExp), reinterpret_cast<void*>(watched_zesRasSetConfigExp), reinterpret_cast<void*>(traced_zesRasSetConfigExp)},
+    {"zesSchedulerGetCurrentMode", "zesSchedulerGetCurrentMode(hScheduler, pMode)", reinterpret_cast<void*>(zesSchedulerGetCurrentMode), reinterpret_cast<void*>(watched_zesSchedulerGetCurrentMode), reinterpret_cast<void*>(watched_zesSchedulerGetCurrentMode), reinterpret_cast<void*>(watched_zesSchedulerGetCurrentMode), reinterpret_cast<void*>(traced_zesSchedulerGetCurrentMode)},
+    {"zesSchedulerGetProperties", "zesSchedulerGetProperties(hScheduler, pProperties)", reinterpret_cast<void*>(zesSchedulerGetProperties), reinterpret_cast<void*>(watched_zesSchedulerGetProperties), reinterpret_cast<void*>(watched_zesSchedulerGetProperties), reinterpret_cast<void*>(watched_zesSchedulerGetProperties), reinterpret_cast<void*>(traced_zesSchedulerGetProperties)},
+    {"zesSchedulerGetTimeoutModeProperties", "zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig)", reinterpret_cast<void*>(zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimeoutModeProperties), reinterpret_cast<void*>(traced_zesSchedulerGetTimeoutModeProperties)},
+    {"zesSchedulerGetTimesliceModeProperties", "zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig)", reinterpret_cast<void*>(zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(watched_zesSchedulerGetTimesliceModeProperties), reinterpret_cast<void*>(traced_zesSchedulerGetTimesliceModeProperties)},
+    {"zesSchedulerSetComputeUnitDebugMode", "zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(watched_zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(watched_zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(watched_zesSchedulerSetComputeUnitDebugMode), reinterpret_cast<void*>(traced_zesSchedulerSetComputeUnitDebugMode)},
+    {"zesSchedulerSetExclusiveMode", "zesSchedulerSetExclusiveMode(hScheduler, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(watched_zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(watched_zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(watched_zesSchedulerSetExclusiveMode), reinterpret_cast<void*>(traced_zesSchedulerSetExclusiveMode)},
+    {"zesSchedulerSetTimeoutMode", "zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimeoutMode), reinterpret_cast<void*>(traced_zesSchedulerSetTimeoutMode)},
+    {"zesSchedulerSetTimesliceMode", "zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload)", reinterpret_cast<void*>(zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(watched_zesSchedulerSetTimesliceMode), reinterpret_cast<void*>(traced_zesSchedulerSetTimesliceMode)},
+    {"zesStandbyGetMode", "zesStandbyGetMode(hStandby, pMode)", reinterpret_cast<void*>(zesStandbyGetMode), reinterpret_cast<void*>(watched_zesStandbyGetMode), reinterpret_cast<void*>(watched_zesStandbyGetMode), reinterpret_cast<void*>(watched_zesStandbyGetMode), reinterpret_cast<void*>(traced_zesStandbyGetMode)},
+    {"zesStandbyGetProperties", "zesStandbyGetProperties(hStandby, pProperties)", reinterpret_cast<void*>(zesStandbyGetProperties), reinterpret_cast<void*>(watched_zesStandbyGetProperties), reinterpret_cast<void*>(watched_zesStandbyGetProperties), reinterpret_cast<void*>(watched_zesStandbyGetProperties), reinterpret_cast<void*>(traced_zesStandbyGetProperties)},
+    {"zesStandbySetMode", "zesStandbySetMode(hStandby, mode)", reinterpret_cast<void*>(zesStandbySetMode), reinterpret_cast<void*>(watched_zesStandbySetMode), reinterpret_cast<void*>(watched_zesStandbySetMode), reinterpret_cast<void*>(watched_zesStandbySetMode), reinterpret_cast<void*>(traced_zesStandbySetMode)},
+    {"zesTemperatureGetConfig", "zesTemperatureGetConfig(hTemperature, pConfig)", reinterpret_cast<void*>(zesTemperatureGetConfig), reinterpret_cast<void*>(watched_zesTemperatureGetConfig), reinterpret_cast<void*>(watched_zesTemperatureGetConfig), reinterpret_cast<void*>(watched_zesTemperatureGetConfig), reinterpret_cast<void*>(traced_zesTemperatureGetConfig)},
+    {"zesTemperatureGetProperties", "zesTemperatureGetProperties(hTemperature, pProperties)", reinterpret_cast<void*>(zesTemperatureGetProperties), reinterpret_cast<void*>(watched_zesTemperatureGetProperties), reinterpret_cast<void*>(watched_zesTemperatureGetProperties), reinterpret_cast<void*>(watched_zesTemperatureGetProperties), reinterpret_cast<void*>(traced_zesTemperatureGetProperties)},
+    {"zesTemperatureGetState", "zesTemperatureGetState(hTemperature, pTemperature)", reinterpret_cast<void*>(zesTemperatureGetState), reinterpret_cast<void*>(watched_zesTemperatureGetState), reinterpret_cast<void*>(watched_zesTemperatureGetState), reinterpret_cast<void*>(watched_zesTemperatureGetState), reinterpret_cast<void*>(traced_zesTemperatureGetState)},
+    {"zesTemperatureSetConfig", "zesTemperatureSetConfig(hTemperature, pConfig)", reinterpret_cast<void*>(zesTemperatureSetConfig), reinterpret_cast<void*>(watched_zesTemperatureSetConfig), reinterpret_cast<void*>(watched_zesTemperatureSetConfig), reinterpret_cast<void*>(watched_zesTemperatureSetConfig), reinterpret_cast<void*>(traced_zesTemperatureSetConfig)},
+    {"zesVFManagementGetVFCapabilitiesExp", "zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability)", reinterpret_cast<void*>(zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFCapabilitiesExp)},
+    {"zesVFManagementGetVFCapabilitiesExp2", "zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability)", reinterpret_cast<void*>(zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFCapabilitiesExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFCapabilitiesExp2)},
+    {"zesVFManagementGetVFEngineUtilizationExp", "zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil)", reinterpret_cast<void*>(zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFEngineUtilizationExp)},
+    {"zesVFManagementGetVFEngineUtilizationExp2", "zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil)", reinterpret_cast<void*>(zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFEngineUtilizationExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFEngineUtilizationExp2)},
+    {"zesVFManagementGetVFMemoryUtilizationExp", "zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil)", reinterpret_cast<void*>(zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFMemoryUtilizationExp)},
+    {"zesVFManagementGetVFMemoryUtilizationExp2", "zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil)", reinterpret_cast<void*>(zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(watched_zesVFManagementGetVFMemoryUtilizationExp2), reinterpret_cast<void*>(traced_zesVFManagementGetVFMemoryUtilizationExp2)},
+    {"zesVFManagementGetVFPropertiesExp", "zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties)", reinterpret_cast<void*>(zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(watched_zesVFManagementGetVFPropertiesExp), reinterpret_cast<void*>(traced_zesVFManagementGetVFPropertiesExp)},
+    {"zesVFManagementSetVFTelemetryModeExp", "zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable)", reinterpret_cast<void*>(zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetryModeExp), reinterpret_cast<void*>(traced_zesVFManagementSetVFTelemetryModeExp)},
+    {"zesVFManagementSetVFTelemetrySamplingIntervalExp", "zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval)", reinterpret_cast<void*>(zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(watched_zesVFManagementSetVFTelemetrySamplingIntervalExp), reinterpret_cast<void*>(traced_zesVFManagementSetVFTelemetrySamplingIntervalExp)},
+    {"zetCommandListAppendMarkerExp", "zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value)", reinterpret_cast<void*>(zetCommandListAppendMarkerExp), reinterpret_cast<void*>(watched_zetCommandListAppendMarkerExp), reinterpret_cast<void*>(watched_zetCommandListAppendMarkerExp), reinterpret_cast<void*>(watched_zetCommandListAppendMarkerExp), reinterpret_cast<void*>(traced_zetCommandListAppendMarkerExp)},
+    {"zetCommandListAppendMetricMemoryBarrier", "zetCommandListAppendMetricMemoryBarrier(hCommandList)", reinterpret_cast<void*>(zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(watched_zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(watched_zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(watched_zetCommandListAppendMetricMemoryBarrier), reinterpret_cast<void*>(traced_zetCommandListAppendMetricMemoryBarrier)},
+    {"zetCommandListAppendMetricQueryBegin", "zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery)", reinterpret_cast<void*>(zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryBegin), reinterpret_cast<void*>(traced_zetCommandListAppendMetricQueryBegin)},
+    {"zetCommandListAppendMetricQueryEnd", "zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents)", reinterpret_cast<void*>(zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(watched_zetCommandListAppendMetricQueryEnd), reinterpret_cast<void*>(traced_zetCommandListAppendMetricQueryEnd)},
+    {"zetCommandListAppendMetricStreamerMarker", "zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value)", reinterpret_cast<void*>(zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(watched_zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(watched_zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(watched_zetCommandListAppendMetricStreamerMarker), reinterpret_cast<void*>(traced_zetCommandListAppendMetricStreamerMarker)},
+    {"zetContextActivateMetricGroups", "zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups)", reinterpret_cast<void*>(zetContextActivateMetricGroups), reinterpret_cast<void*>(watched_zetContextActivateMetricGroups), reinterpret_cast<void*>(watched_zetContextActivateMetricGroups), reinterpret_cast<void*>(watched_zetContextActivateMetricGroups), reinterpret_cast<void*>(traced_zetContextActivateMetricGroups)},
+    {"zetDebugAcknowledgeEvent", "zetDebugAcknowledgeEvent(hDebug, event)", reinterpret_cast<void*>(zetDebugAcknowledgeEvent), reinterpret_cast<void*>(watched_zetDebugAcknowledgeEvent), reinterpret_cast<void*>(watched_zetDebugAcknowledgeEvent), reinterpret_cast<void*>(watched_zetDebugAcknowledgeEvent), reinterpret_cast<void*>(traced_zetDebugAcknowledgeEvent)},
+    {"zetDebugAttach", "zetDebugAttach(hDevice, config, phDebug)", reinterpret_cast<void*>(zetDebugAttach), reinterpret_cast<void*>(watched_zetDebugAttach), reinterpret_cast<void*>(watched_zetDebugAttach), reinterpret_cast<void*>(watched_zetDebugAttach), reinterpret_cast<void*>(traced_zetDebugAttach)},
+    {"zetDebugDetach", "zetDebugDetach(hDebug)", reinterpret_cast<void*>(zetDebugDetach), reinterpret_cast<void*>(watched_zetDebugDetach), reinterpret_cast<void*>(watched_zetDebugDetach), reinterpret_cast<void*>(watched_zetDebugDetach), reinterpret_cast<void*>(traced_zetDebugDetach)},
+    {"zetDebugGetRegisterSetProperties", "zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties)", reinterpret_cast<void*>(zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetRegisterSetProperties), reinterpret_cast<void*>(traced_zetDebugGetRegisterSetProperties)},
+    {"zetDebugGetThreadRegisterSetProperties", "zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties)", reinterpret_cast<void*>(zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(watched_zetDebugGetThreadRegisterSetProperties), reinterpret_cast<void*>(traced_zetDebugGetThreadRegisterSetProperties)},
+    {"zetDebugInterrupt", "zetDebugInterrupt(hDebug, thread)", reinterpret_cast<void*>(zetDebugInterrupt), reinterpret_cast<void*>(watched_zetDebugInterrupt), reinterpret_cast<void*>(watched_zetDebugInterrupt), reinterpret_cast<void*>(watched_zetDebugInterrupt), reinterpret_cast<void*>(traced_zetDebugInterrupt)},
+    {"zetDebugReadEvent", "zetDebugReadEvent(hDebug, timeout, event)", reinterpret_cast<void*>(zetDebugReadEvent), reinterpret_cast<void*>(watched_zetDebugReadEvent), reinterpret_cast<void*>(watched_zetDebugReadEvent), reinterpret_cast<void*>(watched_zetDebugReadEvent), reinterpret_cast<void*>(traced_zetDebugReadEvent)},
+    {"zetDebugReadMemory", "zetDebugReadMemory(hDebug, thread, desc, size, buffer)", reinterpret_cast<void*>(zetDebugReadMemory), reinterpret_cast<void*>(watched_zetDebugReadMemory), reinterpret_cast<void*>(watched_zetDebugReadMemory), reinterpret_cast<void*>(watched_zetDebugReadMemory), reinterpret_cast<void*>(traced_zetDebugReadMemory)},
+    {"zetDebugReadRegisters", "zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues)", reinterpret_cast<void*>(zetDebugReadRegisters), reinterpret_cast<void*>(watched_zetDebugReadRegisters), reinterpret_cast<void*>(watched_zetDebugReadRegisters), reinterpret_cast<void*>(watched_zetDebugReadRegisters), reinterpret_cast<void*>(traced_zetDebugReadRegisters)},
+    {"zetDebugResume", "zetDebugResume(hDebug, thread)", reinterpret_cast<void*>(zetDebugResume), reinterpret_cast<void*>(watched_zetDebugResume), reinterpret_cast<void*>(watched_zetDebugResume), reinterpret_cast<void*>(watched_zetDebugResume), reinterpret_cast<void*>(traced_zetDebugResume)},
+    {"zetDebugWriteMemory", "zetDebugWriteMemory(hDebug, thread, desc, size, buffer)", reinterpret_cast<void*>(zetDebugWriteMemory), reinterpret_cast<void*>(watched_zetDebugWriteMemory), reinterpret_cast<void*>(watched_zetDebugWriteMemory), reinterpret_cast<void*>(watched_zetDebugWriteMemory), reinterpret_cast<void*>(traced_zetDebugWriteMemory)},
+    {"zetDebugWriteRegisters", "zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues)", reinterpret_cast<void*>(zetDebugWriteRegisters), reinterpret_cast<void*>(watched_zetDebugWriteRegisters), reinterpret_cast<void*>(watched_zetDebugWriteRegisters), reinterpret_cast<void*>(watched_zetDebugWriteRegisters), reinterpret_cast<void*>(traced_zetDebugWriteRegisters)},
+    {"zetDeviceCreateMetricGroupsFromMetricsExp", "zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup)", reinterpret_cast<void*>(zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(watched_zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(watched_zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(watched_zetDeviceCreateMetricGroupsFromMetricsExp), reinterpret_cast<void*>(traced_zetDeviceCreateMetricGroupsFromMetricsExp)},
+    {"zetDeviceDisableMetricsExp", "zetDeviceDisableMetricsExp(hDevice)", reinterpret_cast<void*>(zetDeviceDisableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceDisableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceDisableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceDisableMetricsExp), reinterpret_cast<void*>(traced_zetDeviceDisableMetricsExp)},
+    {"zetDeviceEnableMetricsExp", "zetDeviceEnableMetricsExp(hDevice)", reinterpret_cast<void*>(zetDeviceEnableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceEnableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceEnableMetricsExp), reinterpret_cast<void*>(watched_zetDeviceEnableMetricsExp), reinterpret_cast<void*>(traced_zetDeviceEnableMetricsExp)},
+    {"zetDeviceGetConcurrentMetricGroupsExp", "zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount)", reinterpret_cast<void*>(zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(watched_zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(watched_zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(watched_zetDeviceGetConcurrentMetricGroupsExp), reinterpret_cast<void*>(traced_zetDeviceGetConcurrentMetricGroupsExp)},
+    {"zetDeviceGetDebugProperties", "zetDeviceGetDebugProperties(hDevice, pDebugProperties)", reinterpret_cast<void*>(zetDeviceGetDebugProperties), reinterpret_cast<void*>(watched_zetDeviceGetDebugProperties), reinterpret_cast<void*>(watched_zetDeviceGetDebugProperties), reinterpret_cast<void*>(watched_zetDeviceGetDebugProperties), reinterpret_cast<void*>(traced_zetDeviceGetDebugProperties)},
+    {"zetKernelGetProfileInfo", "zetKernelGetProfileInfo(hKernel, pProfileProperties)", reinterpret_cast<void*>(zetKernelGetProfileInfo), reinterpret_cast<void*>(watched_zetKernelGetProfileInfo), reinterpret_cast<void*>(watched_zetKernelGetProfileInfo), reinterpret_cast<void*>(watched_zetKernelGetProfileInfo), reinterpret_cast<void*>(traced_zetKernelGetProfileInfo)},
+    {"zetMetricCreateFromProgrammableExp", "zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles)", reinterpret_cast<void*>(zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp), reinterpret_cast<void*>(traced_zetMetricCreateFromProgrammableExp)},
+    {"zetMetricCreateFromProgrammableExp2", "zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles)", reinterpret_cast<void*>(zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(watched_zetMetricCreateFromProgrammableExp2), reinterpret_cast<void*>(traced_zetMetricCreateFromProgrammableExp2)},
+    {"zetMetricDecoderCreateExp", "zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder)", reinterpret_cast<void*>(zetMetricDecoderCreateExp), reinterpret_cast<void*>(watched_zetMetricDecoderCreateExp), reinterpret_cast<void*>(watched_zetMetricDecoderCreateExp), reinterpret_cast<void*>(watched_zetMetricDecoderCreateExp), reinterpret_cast<void*>(traced_zetMetricDecoderCreateExp)},
+    {"zetMetricDecoderDestroyExp", "zetMetricDecoderDestroyExp(phMetricDecoder)", reinterpret_cast<void*>(zetMetricDecoderDestroyExp), reinterpret_cast<void*>(watched_zetMetricDecoderDestroyExp), reinterpret_cast<void*>(watched_zetMetricDecoderDestroyExp), reinterpret_cast<void*>(watched_zetMetricDecoderDestroyExp), reinterpret_cast<void*>(traced_zetMetricDecoderDestroyExp)},
+    {"zetMetricDecoderGetDecodableMetricsExp", "zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics)", reinterpret_cast<void*>(zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(watched_zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(watched_zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(watched_zetMetricDecoderGetDecodableMetricsExp), reinterpret_cast<void*>(traced_zetMetricDecoderGetDecodableMetricsExp)},
+    {"zetMetricDestroyExp", "zetMetricDestroyExp(hMetric)", reinterpret_cast<void*>(zetMetricDestroyExp), reinterpret_cast<void*>(watched_zetMetricDestroyExp), reinterpret_cast<void*>(watched_zetMetricDestroyExp), reinterpret_cast<void*>(watched_zetMetricDestroyExp), reinterpret_cast<void*>(traced_zetMetricDestroyExp)},
+    {"zetMetricGet", "zetMetricGet(hMetricGroup, pCount, phMetrics)", reinterpret_cast<void*>(zetMetricGet), reinterpret_cast<void*>(watched_zetMetricGet), reinterpret_cast<void*>(watched_zetMetricGet), reinterpret_cast<void*>(watched_zetMetricGet), reinterpret_cast<void*>(traced_zetMetricGet)},
+    {"zetMetricGetProperties", "zetMetricGetProperties(hMetric, pProperties)", reinterpret_cast<void*>(zetMetricGetProperties), reinterpret_cast<void*>(watched_zetMetricGetProperties), reinterpret_cast<void*>(watched_zetMetricGetProperties), reinterpret_cast<void*>(watched_zetMetricGetProperties), reinterpret_cast<void*>(traced_zetMetricGetProperties)},
+    {"zetMetricGroupAddMetricExp", "zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString)", reinterpret_cast<void*>(zetMetricGroupAddMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupAddMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupAddMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupAddMetricExp), reinterpret_cast<void*>(traced_zetMetricGroupAddMetricExp)},
+    {"zetMetricGroupCalculateMetricExportDataExp", "zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricExportDataExp), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMetricExportDataExp)},
+    {"zetMetricGroupCalculateMetricValues", "zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMetricValues), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMetricValues)},
+    {"zetMetricGroupCalculateMultipleMetricValuesExp", "zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)", reinterpret_cast<void*>(zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(watched_zetMetricGroupCalculateMultipleMetricValuesExp), reinterpret_cast<void*>(traced_zetMetricGroupCalculateMultipleMetricValuesExp)},
+    {"zetMetricGroupCloseExp", "zetMetricGroupCloseExp(hMetricGroup)", reinterpret_cast<void*>(zetMetricGroupCloseExp), reinterpret_cast<void*>(watched_zetMetricGroupCloseExp), reinterpret_cast<void*>(watched_zetMetricGroupCloseExp), reinterpret_cast<void*>(watched_zetMetricGroupCloseExp), reinterpret_cast<void*>(traced_zetMetricGroupCloseExp)},
+    {"zetMetricGroupCreateExp", "zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup)", reinterpret_cast<void*>(zetMetricGroupCreateExp), reinterpret_cast<void*>(watched_zetMetricGroupCreateExp), reinterpret_cast<void*>(watched_zetMetricGroupCreateExp), reinterpret_cast<void*>(watched_zetMetricGroupCreateExp), reinterpret_cast<void*>(traced_zetMetricGroupCreateExp)},
+    {"zetMetricGroupDestroyExp", "zetMetricGroupDestroyExp(hMetricGroup)", reinterpret_cast<void*>(zetMetricGroupDestroyExp), reinterpret_cast<void*>(watched_zetMetricGroupDestroyExp), reinterpret_cast<void*>(watched_zetMetricGroupDestroyExp), reinterpret_cast<void*>(watched_zetMetricGroupDestroyExp), reinterpret_cast<void*>(traced_zetMetricGroupDestroyExp)},
+    {"zetMetricGroupGet", "zetMetricGroupGet(hDevice, pCount, phMetricGroups)", reinterpret_cast<void*>(zetMetricGroupGet), reinterpret_cast<void*>(watched_zetMetricGroupGet), reinterpret_cast<void*>(watched_zetMetricGroupGet), reinterpret_cast<void*>(watched_zetMetricGroupGet), reinterpret_cast<void*>(traced_zetMetricGroupGet)},
+    {"zetMetricGroupGetExportDataExp", "zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData)", reinterpret_cast<void*>(zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(watched_zetMetricGroupGetExportDataExp), reinterpret_cast<void*>(traced_zetMetricGroupGetExportDataExp)},
+    {"zetMetricGroupGetGlobalTimestampsExp", "zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp)", reinterpret_cast<void*>(zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(watched_zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(watched_zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(watched_zetMetricGroupGetGlobalTimestampsExp), reinterpret_cast<void*>(traced_zetMetricGroupGetGlobalTimestampsExp)},
+    {"zetMetricGroupGetProperties", "zetMetricGroupGetProperties(hMetricGroup, pProperties)", reinterpret_cast<void*>(zetMetricGroupGetProperties), reinterpret_cast<void*>(watched_zetMetricGroupGetProperties), reinterpret_cast<void*>(watched_zetMetricGroupGetProperties), reinterpret_cast<void*>(watched_zetMetricGroupGetProperties), reinterpret_cast<void*>(traced_zetMetricGroupGetProperties)},
+    {"zetMetricGroupRemoveMetricExp", "zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric)", reinterpret_cast<void*>(zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(watched_zetMetricGroupRemoveMetricExp), reinterpret_cast<void*>(traced_zetMetricGroupRemoveMetricExp)},
+    {"zetMetricProgrammableGetExp", "zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables)", reinterpret_cast<void*>(zetMetricProgrammableGetExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetExp)},
+    {"zetMetricProgrammableGetParamInfoExp", "zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo)", reinterpret_cast<void*>(zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamInfoExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetParamInfoExp)},
+    {"zetMetricProgrammableGetParamValueInfoExp", "zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo)", reinterpret_cast<void*>(zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetParamValueInfoExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetParamValueInfoExp)},
+    {"zetMetricProgrammableGetPropertiesExp", "zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties)", reinterpret_cast<void*>(zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(watched_zetMetricProgrammableGetPropertiesExp), reinterpret_cast<void*>(traced_zetMetricProgrammableGetPropertiesExp)},
+    {"zetMetricQueryCreate", "zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery)", reinterpret_cast<void*>(zetMetricQueryCreate), reinterpret_cast<void*>(watched_zetMetricQueryCreate), reinterpret_cast<void*>(watched_zetMetricQueryCreate), reinterpret_cast<void*>(watched_zetMetricQueryCreate), reinterpret_cast<void*>(traced_zetMetricQueryCreate)},
+    {"zetMetricQueryDestroy", "zetMetricQueryDestroy(hMetricQuery)", reinterpret_cast<void*>(zetMetricQueryDestroy), reinterpret_cast<void*>(watched_zetMetricQueryDestroy), reinterpret_cast<void*>(watched_zetMetricQueryDestroy), reinterpret_cast<void*>(watched_zetMetricQueryDestroy), reinterpret_cast<void*>(traced_zetMetricQueryDestroy)},
+    {"zetMetricQueryGetData", "zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricQueryGetData), reinterpret_cast<void*>(watched_zetMetricQueryGetData), reinterpret_cast<void*>(watched_zetMetricQueryGetData), reinterpret_cast<void*>(watched_zetMetricQueryGetData), reinterpret_cast<void*>(traced_zetMetricQueryGetData)},
+    {"zetMetricQueryPoolCreate", "zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool)", reinterpret_cast<void*>(zetMetricQueryPoolCreate), reinterpret_cast<void*>(watched_zetMetricQueryPoolCreate), reinterpret_cast<void*>(watched_zetMetricQueryPoolCreate), reinterpret_cast<void*>(watched_zetMetricQueryPoolCreate), reinterpret_cast<void*>(traced_zetMetricQueryPoolCreate)},
+    {"zetMetricQueryPoolDestroy", "zetMetricQueryPoolDestroy(hMetricQueryPool)", reinterpret_cast<void*>(zetMetricQueryPoolDestroy), reinterpret_cast<void*>(watched_zetMetricQueryPoolDestroy), reinterpret_cast<void*>(watched_zetMetricQueryPoolDestroy), reinterpret_cast<void*>(watched_zetMetricQueryPoolDestroy), reinterpret_cast<void*>(traced_zetMetricQueryPoolDestroy)},
+    {"zetMetricQueryReset", "zetMetricQueryReset(hMetricQuery)", reinterpret_cast<void*>(zetMetricQueryReset), reinterpret_cast<void*>(watched_zetMetricQueryReset), reinterpret_cast<void*>(watched_zetMetricQueryReset), reinterpret_cast<void*>(watched_zetMetricQueryReset), reinterpret_cast<void*>(traced_zetMetricQueryReset)},
+    {"zetMetricStreamerClose", "zetMetricStreamerClose(hMetricStreamer)", reinterpret_cast<void*>(zetMetricStreamerClose), reinterpret_cast<void*>(watched_zetMetricStreamerClose), reinterpret_cast<void*>(watched_zetMetricStreamerClose), reinterpret_cast<void*>(watched_zetMetricStreamerClose), reinterpret_cast<void*>(traced_zetMetricStreamerClose)},
+    {"zetMetricStreamerOpen", "zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer)", reinterpret_cast<void*>(zetMetricStreamerOpen), reinterpret_cast<void*>(watched_zetMetricStreamerOpen), reinterpret_cast<void*>(watched_zetMetricStreamerOpen), reinterpret_cast<void*>(watched_zetMetricStreamerOpen), reinterpret_cast<void*>(traced_zetMetricStreamerOpen)},
+    {"zetMetricStreamerReadData", "zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricStreamerReadData), reinterpret_cast<void*>(watched_zetMetricStreamerReadData), reinterpret_cast<void*>(watched_zetMetricStreamerReadData), reinterpret_cast<void*>(watched_zetMetricStreamerReadData), reinterpret_cast<void*>(traced_zetMetricStreamerReadData)},
+    {"zetMetricTracerCreateExp", "zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer)", reinterpret_cast<void*>(zetMetricTracerCreateExp), reinterpret_cast<void*>(watched_zetMetricTracerCreateExp), reinterpret_cast<void*>(watched_zetMetricTracerCreateExp), reinterpret_cast<void*>(watched_zetMetricTracerCreateExp), reinterpret_cast<void*>(traced_zetMetricTracerCreateExp)},
+    {"zetMetricTracerDecodeExp", "zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries)", reinterpret_cast<void*>(zetMetricTracerDecodeExp), reinterpret_cast<void*>(watched_zetMetricTracerDecodeExp), reinterpret_cast<void*>(watched_zetMetricTracerDecodeExp), reinterpret_cast<void*>(watched_zetMetricTracerDecodeExp), reinterpret_cast<void*>(traced_zetMetricTracerDecodeExp)},
+    {"zetMetricTracerDestroyExp", "zetMetricTracerDestroyExp(hMetricTracer)", reinterpret_cast<void*>(zetMetricTracerDestroyExp), reinterpret_cast<void*>(watched_zetMetricTracerDestroyExp), reinterpret_cast<void*>(watched_zetMetricTracerDestroyExp), reinterpret_cast<void*>(watched_zetMetricTracerDestroyExp), reinterpret_cast<void*>(traced_zetMetricTracerDestroyExp)},
+    {"zetMetricTracerDisableExp", "zetMetricTracerDisableExp(hMetricTracer, synchronous)", reinterpret_cast<void*>(zetMetricTracerDisableExp), reinterpret_cast<void*>(watched_zetMetricTracerDisableExp), reinterpret_cast<void*>(watched_zetMetricTracerDisableExp), reinterpret_cast<void*>(watched_zetMetricTracerDisableExp), reinterpret_cast<void*>(traced_zetMetricTracerDisableExp)},
+    {"zetMetricTracerEnableExp", "zetMetricTracerEnableExp(hMetricTracer, synchronous)", reinterpret_cast<void*>(zetMetricTracerEnableExp), reinterpret_cast<void*>(watched_zetMetricTracerEnableExp), reinterpret_cast<void*>(watched_zetMetricTracerEnableExp), reinterpret_cast<void*>(watched_zetMetricTracerEnableExp), reinterpret_cast<void*>(traced_zetMetricTracerEnableExp)},
+    {"zetMetricTracerReadDataExp", "zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData)", reinterpret_cast<void*>(zetMetricTracerReadDataExp), reinterpret_cast<void*>(watched_zetMetricTracerReadDataExp), reinterpret_cast<void*>(watched_zetMetricTracerReadDataExp), reinterpret_cast<void*>(watched_zetMetricTracerReadDataExp), reinterpret_cast<void*>(traced_zetMetricTracerReadDataExp)},
+    {"zetModuleGetDebugInfo", "zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo)", reinterpret_cast<void*>(zetModuleGetDebugInfo), reinterpret_cast<void*>(watched_zetModuleGetDebugInfo), reinterpret_cast<void*>(watched_zetModuleGetDebugInfo), reinterpret_cast<void*>(watched_zetModuleGetDebugInfo), reinterpret_cast<void*>(traced_zetModuleGetDebugInfo)},
+    {"zetTracerExpCreate", "zetTracerExpCreate(hContext, desc, phTracer)", reinterpret_cast<void*>(zetTracerExpCreate), reinterpret_cast<void*>(watched_zetTracerExpCreate), reinterpret_cast<void*>(watched_zetTracerExpCreate), reinterpret_cast<void*>(watched_zetTracerExpCreate), reinterpret_cast<void*>(traced_zetTracerExpCreate)},
+    {"zetTracerExpDestroy", "zetTracerExpDestroy(hTracer)", reinterpret_cast<void*>(zetTracerExpDestroy), reinterpret_cast<void*>(watched_zetTracerExpDestroy), reinterpret_cast<void*>(watched_zetTracerExpDestroy), reinterpret_cast<void*>(watched_zetTracerExpDestroy), reinterpret_cast<void*>(traced_zetTracerExpDestroy)},
+    {"zetTracerExpSetEnabled", "zetTracerExpSetEnabled(hTracer, enable)", reinterpret_cast<void*>(zetTracerExpSetEnabled), reinterpret_cast<void*>(watched_zetTracerExpSetEnabled), reinterpret_cast<void*>(watched_zetTracerExpSetEnabled), reinterpret_cast<void*>(watched_zetTracerExpSetEnabled), reinterpret_cast<void*>(traced_zetTracerExpSetEnabled)},
+    {"zetTracerExpSetEpilogues", "zetTracerExpSetEpilogues(hTracer, pCoreCbs)", reinterpret_cast<void*>(zetTracerExpSetEpilogues), reinterpret_cast<void*>(watched_zetTracerExpSetEpilogues), reinterpret_cast<void*>(watched_zetTracerExpSetEpilogues), reinterpret_cast<void*>(watched_zetTracerExpSetEpilogues), reinterpret_cast<void*>(traced_zetTracerExpSetEpilogues)},
+    {"zetTracerExpSetPrologues", "zetTracerExpSetPrologues(hTracer, pCoreCbs)", reinterpret_cast<void*>(zetTracerExpSetPrologues), reinterpret_cast<void*>(watched_zetTracerExpSetPrologues), reinterpret_cast<void*>(watched_zetTracerExpSetPrologues), reinterpret_cast<void*>(watched_zetTracerExpSetPrologues), reinterpret_cast<void*>(traced_zetTracerExpSetPrologues)},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ struct TracedFunction {
   const char* signature;  // with the names of its parameters
   void* plain;
   void* examined;  // recorded and checked
+  void* recorded;  // the same, but quicker where nothing but a recording looks at calls
   void* watched;   // the same, unless nothing but check mode looks at calls and lets this one pass
   void* traced;    // the same where anything looks at calls, else the plain one
 };

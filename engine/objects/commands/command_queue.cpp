@@ -7,6 +7,7 @@
 #include "../../abi/gen/ze_npu_ext.h"
 #include "../../abi/properties.h"
 #include "../../system/clock.h"
+#include "../../system/long_steps.h"
 #include "../devices/driver.h"
 #include "../sync/fence.h"
 #include "command_list.h"
@@ -222,6 +223,7 @@ std::vector<Ring*> CommandQueue::rings() {
 
 ze_result_t CommandQueue::synchronize(uint64_t timeout) {
   if (!choice_.spread) return rings_.front()->wait(rings_.front()->submitted(), timeout);
+  ++long_steps;
   std::vector<std::pair<Ring*, uint64_t>> until;
   {
     std::lock_guard lock(mutex_);

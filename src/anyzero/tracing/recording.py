@@ -17,17 +17,21 @@ from anyzero.layouts.trace import (
     TRACE_HEAD_BYTES,
     TRACE_HEAD_ROOM,
     TRACE_MAGIC,
+    TRACE_POSITION_BITS,
+    TRACE_QUEUE_BYTES,
     TRACE_RECORD_BYTES,
     TRACE_THREAD_BYTES,
+    TraceCommand,
     TraceGraphValue,
     TraceHead,
+    TraceHolds,
     TraceKind,
     TraceLayerValue,
     TraceLineValue,
+    TraceQueue,
     TraceRecord,
     TraceRequestValue,
     TraceThread,
-    TraceValue,
 )
 
 __all__ = [
@@ -47,6 +51,9 @@ _ORIGINS: dict[int, str] = {
     ReplyOrigin.DISK: "disk cache",
     ReplyOrigin.MEMORY: "memory",
 }
+
+
+_KINDS: dict[int, str] = {each: each.name.lower().replace("_", " ") for each in TraceCommand}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +195,13 @@ def _read(data: mmap.mmap) -> Recording:
     head = TraceHead.unpack(data[:TRACE_HEAD_BYTES])
     if head.magic != TRACE_MAGIC:
         raise ValueError("it begins with other bytes")
-    texts_at = TRACE_HEAD_ROOM + head.thread_capacity * TRACE_THREAD_BYTES
+    queues_at = TRACE_HEAD_ROOM + head.thread_capacity * TRACE_THREAD_BYTES
+    texts_at = queues_at + head.queue_capacity * TRACE_QUEUE_BYTES
     rings_at = texts_at + head.text_bytes
     if rings_at + head.thread_capacity * head.record_capacity * TRACE_RECORD_BYTES > len(data):
         raise ValueError("it was cut off")
-    reader = _Reader(head, data[texts_at : texts_at + min(head.texts, head.text_bytes)])
+    texts = data[texts_at : texts_at + min(head.texts, head.text_bytes)]
+    reader = _Reader(head, data[queues_at:texts_at], texts)
     made = Recording(head.process, head.wall_clock)
     for index in range(min(head.threads, head.thread_capacity)):
         at = TRACE_HEAD_ROOM + index * TRACE_THREAD_BYTES
@@ -217,8 +226,9 @@ def _read(data: mmap.mmap) -> Recording:
 class _Reader:
     """Converts records to objects with names."""
 
-    def __init__(self, head: TraceHead, texts: bytes) -> None:
+    def __init__(self, head: TraceHead, queues: bytes, texts: bytes) -> None:
         self._texts = texts
+        self._queues = queues
         self._first = head.first_tick
         passed = head.last_tick - head.first_tick
         self._rate = head.nanoseconds / passed if passed > 0 else 1.0
@@ -226,6 +236,10 @@ class _Reader:
         self._functions = [self._signature(text) for text in texts.split(b"\0")[: head.functions]]
         self._pending: list[TraceRecord] = []
         """Layers that were recorded before their inference."""
+        self._wait: TraceRecord | None = None
+        """Wait before the thread's next command."""
+        self._more: tuple[int, ...] = ()
+        """Further values of the thread's next call."""
         self._line = ("", 0, "")
         """Source line of the thread's next calls."""
 
@@ -244,20 +258,23 @@ class _Reader:
         return round((tick - self._first) * self._rate)
 
     def add(self, to: Recording, thread: int, record: TraceRecord) -> None:
+        if record.kind == TraceKind.MORE:
+            self._more = (record.start, record.end, record.command, *record.values)
+            return
         start, end = self._time(record.start), self._time(record.end)
         if not 0 <= start <= end:
             return  # written while it was read, or damaged
-        if record.kind == TraceKind.CALL and record.what < len(self._functions):
-            name, parameters = self._functions[record.what]
-            arguments = dict(zip(parameters, record.values, strict=False))
-            to.calls.append(
-                Call(name, start, end, thread, record.result, arguments, record.queue, record.position, *self._line),
-            )
+        if record.kind == TraceKind.CALL and record.which < len(self._functions):
+            name, parameters = self._functions[record.which]
+            values, self._more = (*record.values, *self._more), ()
+            arguments = {parameter: next(given, 0) for given in (iter(values),) for parameter in parameters}
+            result = record.values[-1] if record.holds == TraceHolds.RESULT else record.what
+            queue, position = _place(record)
+            to.calls.append(Call(name, start, end, thread, result, arguments, queue, position, *self._line))
         elif record.kind == TraceKind.EXTENSION:
             name = f"ze{self._text(record.what)}"
-            to.calls.append(
-                Call(name, start, end, thread, record.result, {}, record.queue, record.position, *self._line)
-            )
+            queue, position = _place(record)
+            to.calls.append(Call(name, start, end, thread, record.values[0], {}, queue, position, *self._line))
         elif record.kind == TraceKind.LINE:
             number = record.values[TraceLineValue.LINE]
             function = self._text(record.values[TraceLineValue.FUNCTION]) if number else ""
@@ -266,6 +283,8 @@ class _Reader:
             command = self._command(thread, record, start, end)
             to.commands.append(command)
             to.layers.extend(self._layers(command))
+        elif record.kind == TraceKind.WAIT:
+            self._wait = record
         elif record.kind == TraceKind.LAYER:
             self._pending.append(record)
         elif record.kind == TraceKind.GRAPH:
@@ -292,8 +311,8 @@ class _Reader:
         )
 
     def end_thread(self) -> None:
-        """Drop layers of an unfinished inference, and the source line."""
-        self._pending, self._line = [], ("", 0, "")
+        """Drop what belongs to a record that did not come, and the source line."""
+        self._pending, self._wait, self._more, self._line = [], None, (), ("", 0, "")
 
     def _layers(self, command: Command) -> Iterator[Layer]:
         """The layers that the thread recorded inside of the command."""
@@ -322,29 +341,45 @@ class _Reader:
             )
 
     def _command(self, thread: int, record: TraceRecord, start: int, end: int) -> Command:
-        values = record.values
-        low, bits = 0xFFFFFFFF, 0x1FFFFF
-        kind = self._text(record.what)
-        groups, size = values[TraceValue.GROUPS], values[TraceValue.GROUP_SIZE]
-        waited = values[TraceValue.WAITED_SINCE]
-        engine = values[TraceValue.ENGINE]
+        low = 0xFFFFFFFF
+        queue, position = _place(record)
+        kind = _KINDS.get(record.which, "?")
+        groups = size = (0, 0, 0)
+        if record.holds == TraceHolds.GROUPS:
+            (x, y), (z, width), (height, depth) = ((each & low, each >> 32) for each in record.values[:3])
+            groups, size = (x, y, z), (width, height, depth)
+        wait, self._wait = self._wait, None
+        engine, device = self._engine(queue)
         return Command(
             kind=kind,
-            name=self._text(values[TraceValue.NAME] - 1) if values[TraceValue.NAME] else kind,
+            name=self._text(record.what - 1) if record.what else kind,
             start=start,
             end=end,
             thread=thread,
-            queue=record.queue,
-            position=record.position,
-            nbytes=values[TraceValue.BYTES],
-            groups=(groups & low, groups >> 32, values[TraceValue.GROUPS_Z] & low),
-            group_size=(size & bits, size >> 21 & bits, size >> 42 & bits),
-            waited_since=max(self._time(waited), 0) if waited else None,
-            waited_for=values[TraceValue.WAITED_FOR],
-            signal=values[TraceValue.SIGNAL],
-            engine=(engine & low, engine >> 32),
-            device=values[TraceValue.DEVICE],
+            queue=queue,
+            position=position,
+            nbytes=record.values[0] if record.holds == TraceHolds.BYTES else 0,
+            groups=groups,
+            group_size=size,
+            waited_since=max(self._time(wait.start), 0) if wait else None,
+            waited_for=wait.values[0] if wait else 0,
+            signal=record.values[-1],
+            engine=engine,
+            device=device,
         )
+
+    def _engine(self, number: int) -> tuple[tuple[int, int], int]:
+        """Ordinal and index of a queue's engine, and its device; zeros where another queue has taken its place."""
+        rows = len(self._queues) // TRACE_QUEUE_BYTES
+        queue = TraceQueue.unpack(self._queues, number % rows * TRACE_QUEUE_BYTES) if rows else None
+        if queue is None or queue.number != number:
+            return (0, 0), 0
+        return (queue.engine & 0xFFFFFFFF, queue.engine >> 32), queue.device
+
+
+def _place(record: TraceRecord) -> tuple[int, int]:
+    """The queue of a record's command, and the position in it."""
+    return record.command >> TRACE_POSITION_BITS, record.command & ((1 << TRACE_POSITION_BITS) - 1)
 
 
 def read_folder(folder: Path) -> list[Recording]:
