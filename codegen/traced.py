@@ -113,7 +113,8 @@ def _examining(api: Api, function: Function, index: int, hooks: Hooks, kind: str
     general = list(_general_checks(api, function))
     lists = [param.name for param in function.params if param.type == "ze_command_list_handle_t"]
     appended_to = lists[0] if lists and "Append" in name else ""
-    if before or after or general or appended_to:
+    returns = function.type == "ze_result_t"
+    if before or after or general or appended_to or returns:
         yield f'  CheckedCall checked("{name}", __builtin_return_address(0));'
     yield from (f"  if (checked) {check};" for check in general)
     if before == "void":
@@ -125,6 +126,8 @@ def _examining(api: Api, function: Function, index: int, hooks: Hooks, kind: str
         yield f"  if (checked) after_{name}({', '.join(['result', *(param.name for param in function.params)])});"
     if appended_to:
         yield f"  if (checked) check_appended({appended_to});"
+    if returns:
+        yield "  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);"
     yield f"  record.returned({words(api, function)});"
     yield from ("  return result;", "}", "")
 

@@ -39,7 +39,8 @@ def _header(entries: list[Entry]) -> Iterator[str]:
 
 def _source(tested: list[tuple[Entry, str]]) -> Iterator[str]:
     yield from (slashes(), '#include "watched.h"', "")
-    headers = {header for entry, _ in tested for header in entry.headers()} | {"validation/passing.h"}
+    headers = {header for entry, _ in tested for header in entry.headers()}
+    headers |= {"validation/hooks.h", "validation/passing.h"}
     yield from (f'#include "../../{header}"' for header in sorted(headers))
     yield from ('#include "entry.h"', "", "namespace anyzero {", "", "namespace {", "")
     for entry, quick in tested:
@@ -74,6 +75,8 @@ def _function(kind: str, function: Function, known: dict[str, str]) -> Iterator[
     arguments = ", ".join([*(known.get(param.name, param.name) for param in function.params), "examine"])
     yield from ("  bool examine = false;", f"  const {function.type} result = enter_{function.name}({arguments});")
     yield f"  if (examine) [[unlikely]] {_return('examined', function)}"
+    refused = f'check_refused(result, "{function.name}", __builtin_return_address(0))'
+    yield f"  if (result != ZE_RESULT_SUCCESS) [[unlikely]] {refused};"
     yield from ("  return result;", "}", "")
 
 

@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -14,11 +15,13 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "../system/mutex.h"
 #include "../system/watched.h"
+#include "host_line.h"
 
 namespace anyzero {
 
@@ -49,7 +52,9 @@ struct Known {
 };
 
 struct Findings {
-  std::map<std::pair<Rule, uint64_t>, Known> known;
+  std::map<std::pair<Rule, uint64_t>, std::shared_ptr<Known>> known;
+  // By the source lines: compilers make several places of one line, as where they unroll a loop.
+  std::map<std::string, std::shared_ptr<Known>> known_lines;
   int file = -1;
   off_t end = 0;
   bool opened = false;  // or tried
@@ -114,12 +119,12 @@ std::string caller_text(const SourceLine& source) {
   if (!host_place.caller || !dladdr(host_place.caller, &info)) return "";
   char text[512];
   const auto at = reinterpret_cast<uintptr_t>(host_place.caller);
+  const size_t offset = at - reinterpret_cast<uintptr_t>(info.dli_fbase);
   if (info.dli_sname)
-    std::snprintf(text, sizeof text, "%s+%#zx in %s", info.dli_sname, at - reinterpret_cast<uintptr_t>(info.dli_saddr),
-                  info.dli_fname ? info.dli_fname : "?");
+    std::snprintf(text, sizeof text, "%s+%#zx in %s+%#zx", info.dli_sname, at - reinterpret_cast<uintptr_t>(info.dli_saddr),
+                  info.dli_fname ? info.dli_fname : "?", offset);
   else
-    std::snprintf(text, sizeof text, "%s+%#zx", info.dli_fname ? info.dli_fname : "?",
-                  at - reinterpret_cast<uintptr_t>(info.dli_fbase));
+    std::snprintf(text, sizeof text, "%s+%#zx", info.dli_fname ? info.dli_fname : "?", offset);
   return text;
 }
 
@@ -128,6 +133,13 @@ bool is_in_program(const void* address) {
   Dl_info program{}, here{};
   return dladdr(reinterpret_cast<const void*>(getauxval(AT_PHDR)), &program) && dladdr(address, &here) &&
          here.dli_fbase == program.dli_fbase;
+}
+
+// What makes two findings in kernels the same to a reader: rule, memory, and the lines of both parties.
+std::string lines_of(const Finding& finding) {
+  const size_t other = std::min(finding.other.find(", at File \""), finding.other.size());
+  return std::string(text_of(finding.rule).name) + finding.kernel + finding.stack + "\n" + finding.memory + "\n" +
+         finding.other.substr(other);
 }
 
 void print(const Finding& finding, const std::string& call, const std::string& caller) {
@@ -165,17 +177,23 @@ CallPlace::CallPlace() {
 }
 
 bool seen(Rule rule, uint64_t place) {
+  host_place.told = true;
   auto all = findings().open();
   const auto found = all->known.find({rule, place});
   if (found == all->known.end()) return false;
   // Written now and then: a process that ends without stop_checks() has written at least half of the count.
-  if (std::has_single_bit(++found->second.count)) write_count(*all, found->second);
+  if (std::has_single_bit(++found->second->count)) write_count(*all, *found->second);
   return true;
 }
 
 void report(Finding&& finding) {
+  host_place.told = true;
   const bool own = finding.call.empty() && host_place.function;
-  const std::string call = own ? host_place.function : finding.call, caller = own ? caller_text(SourceLine()) : finding.caller;
+  const std::string call = own ? host_place.function : finding.call;
+  const std::string caller = with_lines(own ? caller_text(SourceLine()) : finding.caller);
+  finding.memory = with_lines(finding.memory);
+  finding.other = with_lines(finding.other);
+  finding.message = with_lines(finding.message);
   const RuleText& rule = text_of(finding.rule);
   std::string made = std::string("{\"rule\": ") + quoted(rule.name);
   const std::pair<const char*, std::string_view> fields[] = {
@@ -193,18 +211,21 @@ void report(Finding&& finding) {
   made += ", \"count\": ";
   {
     auto all = findings().open();
-    const auto [found, fresh] = all->known.try_emplace({finding.rule, finding.place});
-    if (!fresh) {
-      ++found->second.count;
-      return;
+    std::shared_ptr<Known>& known = all->known[{finding.rule, finding.place}];
+    if (!known && !finding.stack.empty()) {
+      std::shared_ptr<Known>& same = all->known_lines[lines_of(finding)];
+      if (!same) same = std::make_shared<Known>(Known{0});
+      known = same;
     }
+    if (!known) known = std::make_shared<Known>(Known{0});
+    if (++known->count > 1) return;
     open_in_folder(*all);
     if (all->file >= 0) {
       const off_t count_at = all->end + static_cast<off_t>(made.size());
       made += count_text(1) + "}\n";
       const ssize_t written = pwrite(all->file, made.data(), made.size(), all->end);
       if (written == static_cast<ssize_t>(made.size())) {
-        found->second.count_at = count_at;
+        known->count_at = count_at;
         all->end += written;
       }
     }
@@ -226,6 +247,7 @@ bool start_checks(uint32_t kinds, const char* path) {
     all->opened = true;
   }
   all->known.clear();
+  all->known_lines.clear();
   check_sessions.fetch_add(1);
   checks.store(kinds);
   watch(kChecked | (kinds & (kCheckRaces | kCheckInit) ? kNoted : 0));
@@ -236,7 +258,7 @@ void stop_checks() {
   auto all = findings().open();
   checks.store(0);
   unwatch(kChecked | kNoted);
-  for (const auto& [key, known] : all->known) write_count(*all, known);
+  for (const auto& [key, known] : all->known) write_count(*all, *known);
   if (all->file >= 0) close(std::exchange(all->file, -1));
 }
 
@@ -287,6 +309,9 @@ void check_as_told() {
   const char* folder = secure_getenv("ANYZERO_CHECK_REPORT");
   if (folder && std::strlen(folder) < sizeof report_folder) std::strcpy(report_folder, folder);
   start_checks(kinds | kCheckPrint, nullptr);
+  // Also without a finding, the file shows that the process was checked.
+  auto all = findings().open();
+  open_in_folder(*all);
 }
 
 }  // namespace anyzero

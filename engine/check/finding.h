@@ -44,6 +44,7 @@ void report(Finding&& finding);
 struct HostPlace {
   const char* function = nullptr;
   const void* caller = nullptr;
+  bool told = false;  // a finding is about this call
 };
 extern constinit thread_local HostPlace host_place __attribute__((tls_model("initial-exec")));
 // Where languages with lines of their own say which line the calling thread's call comes from: writes the names of file and

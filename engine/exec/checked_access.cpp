@@ -140,9 +140,9 @@ void report_lane(Rule rule, uint64_t place, const RunningLaunch& running, const 
   if (lanes.memory() != CheckedMemory::Global) {
     finding.memory = memory_text(lanes, bounds);
   } else if (rule == Rule::UseAfterFree) {
-    finding.memory = where_is(address);
+    finding.memory = memory_at(address);
   } else if (rule != Rule::NullPointer) {
-    finding.memory = memory_text(lanes, bounds);
+    finding.memory = memory_text(lanes, bounds) + where_made(reinterpret_cast<const void*>(bounds.begin));
     if (Bounds other = bounds_around(address); other.size && other.size != UINT64_MAX && other.begin != bounds.begin)
       finding.other = "the address lies " + where_is(address);
   }
@@ -227,7 +227,7 @@ static void check_indirect(const Launch& launch, uintptr_t address) {
   if (seen(Rule::MissingIndirectAccess, place)) return;
   const std::string& kernel = launch.code->facts().name;
   report({Rule::MissingIndirectAccess, place, "kernel " + kernel + " reaches memory by a pointer that it found in memory", kernel,
-          "", "", where_is(address), ""});
+          "", "", memory_at(address), ""});
 }
 
 void look_bounds_up(RunningWorker& worker, const uintptr_t* addresses, uint64_t count, uint64_t mask, uint64_t* found) {

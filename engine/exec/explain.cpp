@@ -2,10 +2,14 @@
 
 #include <csignal>
 #include <cstdio>
+#include <functional>
+#include <utility>
 
+#include "../check/finding.h"
 #include "../layouts/gen/kernel.h"
 #include "../objects/memory/allocation.h"
 #include "../system/settings.h"
+#include "bounds.h"
 #include "code.h"
 #include "explain_place.h"
 #include "fault_site.h"
@@ -109,27 +113,66 @@ void explain_kind(const Fault& fault, char* text, size_t size) {
 
 }  // namespace
 
-std::string explain(const Fault& fault, const Packet* packet) {
+namespace {
+
+struct Explained {
+  std::string what;        // happened, in words
+  std::string work_items;  // in which ones, or empty
+  std::string offset;      // of the instruction in the kernel's code, or empty
+  std::string stack;       // the source lines, or empty
+  uintptr_t instruction = 0;
+};
+
+Explained explained(const Fault& fault, const Packet* packet) {
   char kind[512];
   explain_kind(fault, kind, sizeof kind);
   const bool assertion = fault.signal == SIGSEGV && is_assertion(fault.address);
-  std::string report = assertion ? "an assertion failed" : kind;
-  if (!packet || packet->op != Op::Launch) return report;
+  Explained made;
+  made.what = assertion ? "an assertion failed" : kind;
+  if (!packet || packet->op != Op::Launch) return made;
   FaultSite site;
   const bool known = find_site(fault.site, &site);
-  const uintptr_t instruction = known ? site.instruction : fault.instruction;
+  made.instruction = known ? site.instruction : fault.instruction;
   bool found = false;
   for_each_launch(*static_cast<const LaunchPacket*>(packet), [&](const Launch& launch) {
     size_t offset;
     const Code* code;
-    if (found || !instruction || !launch.code->offset_of(instruction, &offset, &code)) return;
+    if (found || !made.instruction || !launch.code->offset_of(made.instruction, &offset, &code)) return;
     found = true;
-    if (known) report += "; " + (assertion ? asserting(launch, site, fault.address) : work_items(launch, site));
+    if (known) made.work_items = assertion ? asserting(launch, site, fault.address) : work_items(launch, site);
     char where[32];
-    std::snprintf(where, sizeof where, "; at offset %#zx", offset);
-    report += where + (" of the code of " + code->facts().name) + source_stack(*code, offset);
+    std::snprintf(where, sizeof where, "at offset %#zx", offset);
+    made.offset = where + (" of the code of " + code->facts().name);
+    made.stack = source_stack(*code, offset);
   });
-  return report;
+  return made;
+}
+
+}  // namespace
+
+std::string explain(const Fault& fault, const Packet* packet) {
+  const Explained made = explained(fault, packet);
+  return made.what + (made.work_items.empty() ? "" : "; " + made.work_items) + (made.offset.empty() ? "" : "; " + made.offset) +
+         made.stack;
+}
+
+void report_fault(const Fault& fault, const Packet* packet) {
+  // A mistake has been reported.
+  if (!packet || !is_checked(kCheckMemory) || fault.signal == Fault::kMistake) return;
+  Explained made = explained(fault, packet);
+  char command[256];
+  describe(*packet, command, sizeof command);
+  const uint64_t place = made.instruction ? made.instruction : std::hash<std::string>{}(command);
+  if (seen(Rule::DeviceLost, place)) return;
+  Finding finding{Rule::DeviceLost, place, std::string(command) + ": " + made.what, {}, {}, {}, {}, {}};
+  if (packet->op == Op::Launch)
+    for_each_launch(*static_cast<const LaunchPacket*>(packet), [&](const Launch& launch) {
+      if (finding.kernel.empty()) finding.kernel = launch.code->facts().name;
+    });
+  finding.work_item = made.work_items.substr(made.work_items.starts_with("in ") ? 3 : 0);
+  finding.stack = std::move(made.stack);
+  if (fault.address) finding.memory = memory_at(fault.address);
+  report(std::move(finding));
 }
 
 }  // namespace anyzero

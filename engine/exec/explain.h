@@ -10,5 +10,7 @@ namespace anyzero {
 
 // `packet` is the command that was running, or nullptr.
 std::string explain(const Fault& fault, const Packet* packet);
+// In check mode, a fault is a finding.
+void report_fault(const Fault& fault, const Packet* packet);
 
 }  // namespace anyzero

@@ -59,7 +59,7 @@ struct Access {
       texels.item(lane, item);
       finding.work_item = work_item_text(*running.launch, running.grid, item);
       finding.stack = stack_of(running, instruction);
-      finding.memory = written.made().empty() ? size + ", " + where_is(address) : size + "; made by " + written.made();
+      finding.memory = written.made().empty() ? size + ", " + memory_at(address) : size + "; made by " + written.made();
       anyzero::report(std::move(finding));
     }
     if (is_checked(kCheckStop)) raise({Fault::kMistake, 0, 0, instruction, 0});

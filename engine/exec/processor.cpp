@@ -70,6 +70,7 @@ Progress Walk::run() {
     Fault fault = trapped([&] { progress = walk(); });
     if (fault.signal == 0) return progress;
     if (ring.busy_.at_work()) ring.busy_.end(now_ns());
+    report_fault(fault, ring.running_);
     ring.lose(ring.running_, explain(fault, ring.running_).c_str());
   }
 }
@@ -347,9 +348,9 @@ void Walk::act(const Packet& packet) {
     case Op::HostFunction: {
       TrapPause users_code;
       auto& p = static_cast<const HostFunctionPacket&>(packet);
-      in_host_function = true;
+      host_function_queue = ring.number();
       p.function(p.argument);
-      in_host_function = false;
+      host_function_queue = 0;
       break;
     }
     case Op::Infer:

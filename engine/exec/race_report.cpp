@@ -139,7 +139,7 @@ bool report_race(const ThreadNotes& thread, const NotedLanes& lanes, unsigned la
     finding.work_item = item_text(thread, lanes.item + lane, false);
     if (across) finding.work_item = item_text(thread, thread.group << thread.launch->shift | (lanes.item + lane), true);
     finding.stack = stack_of(*thread.running, lanes.instruction);
-    if (region) finding.memory = where_is(address);
+    if (region) finding.memory = memory_at(address);
     finding.other = std::string(done(with.by)) + " by work-item " + item_text(thread, other_item, across);
     if (site_of(with.note) != kLastSite)
       if (const std::string line = line_of(*thread.running, place.instruction.load(std::memory_order_relaxed)); !line.empty())
@@ -164,7 +164,7 @@ void report_uninitialized(const ThreadNotes& thread, const NotedLanes& lanes, un
         (region ? ", which nothing has written since it was allocated" : ", which no work-item of the group has written");
     finding.work_item = item_text(thread, lanes.item + lane, false);
     finding.stack = stack_of(*thread.running, lanes.instruction);
-    if (region) finding.memory = where_is(address);
+    if (region) finding.memory = memory_at(address);
     report(std::move(finding));
   }
   end_if_told(lanes.instruction);

@@ -12,9 +12,9 @@ inline constexpr uint32_t kNoted = 4;     // its checks that remember every comm
 
 inline constinit std::atomic<uint32_t> watched{0};
 
-// True while an engine thread runs a host function of the program: its calls are not those of a thread that the program could wait
-// for.
-inline constinit thread_local bool in_host_function __attribute__((tls_model("initial-exec"))) = false;
+// The queue whose host function the thread runs; 0 for none. Calls of a host function are not those of a thread that the program
+// could wait for.
+inline constinit thread_local uint64_t host_function_queue __attribute__((tls_model("initial-exec"))) = 0;
 
 inline bool is_watched() { return watched.load(std::memory_order_relaxed); }
 

@@ -13,8 +13,8 @@ class CheckedCall {
  public:
   [[gnu::always_inline]] CheckedCall(const char* function, const void* caller) : on_(checks.load(std::memory_order_relaxed) != 0) {
     if (!on_) return;
-    outer_ = std::exchange(host_place, {function, caller});
-    if (!passes_while && !in_host_function) [[unlikely]]
+    outer_ = std::exchange(host_place, {function, caller, false});
+    if (!passes_while && !host_function_queue) [[unlikely]]
       add_caller();
   }
   ~CheckedCall() {

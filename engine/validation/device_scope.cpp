@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../abi/handle.h"
+#include "../exec/bounds.h"
 #include "../objects/devices/device.h"
 #include "../objects/devices/driver.h"
 #include "../objects/memory/allocation.h"
@@ -13,7 +14,6 @@
 #include "command_order.h"
 #include "commands.h"
 #include "hooks.h"
-#include "made_objects.h"
 
 namespace anyzero {
 
@@ -53,10 +53,12 @@ void note_earlier_events() {
 
 void note_new_queue(const Driver& driver) { follow_if_needed(driver); }
 
-void after_zeEventCreate(ze_result_t result, ze_event_pool_handle_t, const ze_event_desc_t*, ze_event_handle_t* made) {
-  if (result != ZE_RESULT_SUCCESS || !is_checked(kCheckStrict) || follows_devices()) return;
+void after_zeEventCreate(ze_result_t result, ze_event_pool_handle_t pool, const ze_event_desc_t* desc, ze_event_handle_t* made) {
+  if (result != ZE_RESULT_SUCCESS) return;
   const auto* event = checked<Event>(*made);
-  if (!event || reaches_devices(event->signal_scope() | event->wait_scope())) return;
+  if (event) note_new_event(*event, pool, desc->index);
+  if (!event || !is_checked(kCheckStrict) || follows_devices() || reaches_devices(event->signal_scope() | event->wait_scope()))
+    return;
   narrow_events.store(this_session(), std::memory_order_relaxed);
   follow_if_needed(event->driver());
 }

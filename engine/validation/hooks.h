@@ -25,6 +25,14 @@ ze_result_t before_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t 
                                                        ze_event_handle_t* waits);
 ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t list, uint64_t* to, ze_event_handle_t signal,
                                                            uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t list, void* to, const void* from,
+                                                               size_t size, const void* next, ze_event_handle_t signal, uint32_t n,
+                                                               ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t list, void* to, const void* pattern,
+                                                               size_t pattern_size, size_t size, const void* next,
+                                                               ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendMemAdvise(ze_command_list_handle_t list, ze_device_handle_t device, const void* pointer,
+                                                size_t size, ze_memory_advice_t advice);
 ze_result_t before_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t list, const void* pointer, size_t size);
 
 // Objects of the program, with the places that made them: made_objects.cpp
@@ -51,6 +59,21 @@ void after_zeSamplerCreate(ze_result_t result, ze_context_handle_t context, ze_d
                            const ze_sampler_desc_t* desc, ze_sampler_handle_t* made);
 void after_zeModuleCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t* desc,
                           ze_module_handle_t* made, ze_module_build_log_handle_t* log);
+void after_zeKernelCreate(ze_result_t result, ze_module_handle_t module, const ze_kernel_desc_t* desc, ze_kernel_handle_t* made);
+void after_zeFenceCreate(ze_result_t result, ze_command_queue_handle_t queue, const ze_fence_desc_t* desc, ze_fence_handle_t* made);
+void after_zePhysicalMemCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device,
+                               ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* made);
+void after_zeVirtualMemReserve(ze_result_t result, ze_context_handle_t context, const void* start, size_t size, void** made);
+void after_zeMemOpenIpcHandle(ze_result_t result, ze_context_handle_t context, ze_device_handle_t device,
+                              ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** made);
+void before_zeModuleDestroy(ze_module_handle_t object);
+void before_zeEventPoolDestroy(ze_event_pool_handle_t object);
+void after_zeKernelDestroy(ze_result_t result, ze_kernel_handle_t object);
+void after_zeFenceDestroy(ze_result_t result, ze_fence_handle_t object);
+void after_zeEventDestroy(ze_result_t result, ze_event_handle_t object);
+void after_zePhysicalMemDestroy(ze_result_t result, ze_context_handle_t context, ze_physical_mem_handle_t object);
+void after_zeVirtualMemFree(ze_result_t result, ze_context_handle_t context, const void* pointer, size_t size);
+void after_zeMemCloseIpcHandle(ze_result_t result, ze_context_handle_t context, const void* pointer);
 void after_zeEventPoolDestroy(ze_result_t result, ze_event_pool_handle_t object);
 void after_zeImageDestroy(ze_result_t result, ze_image_handle_t object);
 void after_zeSamplerDestroy(ze_result_t result, ze_sampler_handle_t object);
@@ -106,9 +129,18 @@ void before_zeEventQueryStatus(ze_event_handle_t event);
 void before_zeEventHostSignal(ze_event_handle_t event);
 void after_zeEventHostSynchronize(ze_result_t result, ze_event_handle_t event, uint64_t timeout);
 void after_zeEventQueryStatus(ze_result_t result, ze_event_handle_t event);
-void before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
-                                                    const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
-                                                    ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                                           const ze_group_count_t* count, ze_event_handle_t signal, uint32_t n,
+                                                           ze_event_handle_t* waits);
+ze_result_t before_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t list, uint32_t count,
+                                                                    ze_kernel_handle_t* kernels, const uint32_t* launched,
+                                                                    const ze_group_count_t* groups, ze_event_handle_t signal,
+                                                                    uint32_t n, ze_event_handle_t* waits);
+void before_zeKernelSetArgumentValue(ze_kernel_handle_t kernel, uint32_t index, size_t size, const void* value);
+// Of every call that returns an error.
+void check_refused(ze_result_t result);
+// The same of a call that was let pass.
+void check_refused(ze_result_t result, const char* function, const void* caller);
 
 // Events between devices: device_scope.cpp
 void after_zeEventCreate(ze_result_t result, ze_event_pool_handle_t pool, const ze_event_desc_t* desc, ze_event_handle_t* made);

@@ -1,12 +1,16 @@
 // Commands and calls after which the contents of device memory and of images are defined, though no kernel wrote them.
 #include "initialization.h"
 
+#include <algorithm>
+#include <span>
+
 #include "../abi/handle.h"
 #include "../check/finding.h"
 #include "../exec/written_memory.h"
 #include "../objects/images/image.h"
 #include "../objects/images/image_region.h"
 #include "hooks.h"
+#include "spans.h"
 
 namespace anyzero {
 
@@ -58,7 +62,33 @@ ze_result_t defined(ze_image_handle_t handle, const ze_image_region_t* given) {
   return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t to_memory(ze_command_list_handle_t list, void* to, ze_image_handle_t from, const ze_image_region_t* region,
+                      uint32_t row_pitch, uint32_t slice_pitch) {
+  defined(to);
+  return check_writes(list, to, span_of_image(from, region, row_pitch, slice_pitch));
+}
+
+ze_result_t from_memory(ze_command_list_handle_t list, ze_image_handle_t to, const void* from, const ze_image_region_t* region,
+                        uint32_t row_pitch, uint32_t slice_pitch) {
+  defined(to, region);
+  return check_reads(list, from, span_of_image(to, region, row_pitch, slice_pitch));
+}
+
 }  // namespace
+
+uint64_t span_of_image(ze_image_handle_t handle, const ze_image_region_t* region, uint32_t row_pitch, uint32_t slice_pitch) {
+  const auto* image = checked<Image>(handle);
+  BoxCopy copies[kMaxPlanes];
+  uint32_t count = 0;
+  if (!image || copies_from_memory(image->view(), region, nullptr, row_pitch, slice_pitch, copies, &count) != ZE_RESULT_SUCCESS)
+    return 0;
+  uint64_t end = 0;
+  for (const BoxCopy& copy : std::span(copies, count)) {
+    const uint64_t last = (copy.slices - 1) * copy.from.slice_pitch + (copy.rows - 1) * copy.from.row_pitch;
+    end = std::max(end, reinterpret_cast<uintptr_t>(copy.from.base) + last + copy.row);
+  }
+  return end;
+}
 
 void note_new_image(ze_image_handle_t handle) {
   const auto* image = is_checked(kCheckInit) ? checked<Image>(handle) : nullptr;
@@ -84,16 +114,17 @@ ze_result_t before_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t, 
   return defined(to, to_region);
 }
 
-ze_result_t before_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t, ze_image_handle_t to, const void*,
+ze_result_t before_zeCommandListAppendImageCopyFromMemory(ze_command_list_handle_t list, ze_image_handle_t to, const void* from,
                                                           const ze_image_region_t* region, ze_event_handle_t, uint32_t,
                                                           ze_event_handle_t*) {
-  return defined(to, region);
+  return from_memory(list, to, from, region, 0, 0);
 }
 
-ze_result_t before_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t, ze_image_handle_t to, const void*,
-                                                             const ze_image_region_t* region, uint32_t, uint32_t, ze_event_handle_t,
-                                                             uint32_t, ze_event_handle_t*) {
-  return defined(to, region);
+ze_result_t before_zeCommandListAppendImageCopyFromMemoryExt(ze_command_list_handle_t list, ze_image_handle_t to, const void* from,
+                                                             const ze_image_region_t* region, uint32_t row_pitch,
+                                                             uint32_t slice_pitch, ze_event_handle_t, uint32_t,
+                                                             ze_event_handle_t*) {
+  return from_memory(list, to, from, region, row_pitch, slice_pitch);
 }
 
 // A bindless image: kernels may write it without our seeing.
@@ -102,20 +133,27 @@ void after_zeImageGetDeviceOffsetExp(ze_result_t, ze_image_handle_t handle, uint
   if (image) note_all_written(image->storage().base());
 }
 
-ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t, void* to, ze_image_handle_t,
-                                                        const ze_image_region_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return defined(to);
+ze_result_t before_zeCommandListAppendImageCopyToMemory(ze_command_list_handle_t list, void* to, ze_image_handle_t from,
+                                                        const ze_image_region_t* region, ze_event_handle_t, uint32_t,
+                                                        ze_event_handle_t*) {
+  return to_memory(list, to, from, region, 0, 0);
 }
 
-ze_result_t before_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t, void* to, ze_image_handle_t,
-                                                           const ze_image_region_t*, uint32_t, uint32_t, ze_event_handle_t,
-                                                           uint32_t, ze_event_handle_t*) {
-  return defined(to);
+ze_result_t before_zeCommandListAppendImageCopyToMemoryExt(ze_command_list_handle_t list, void* to, ze_image_handle_t from,
+                                                           const ze_image_region_t* region, uint32_t row_pitch,
+                                                           uint32_t slice_pitch, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
+  return to_memory(list, to, from, region, row_pitch, slice_pitch);
 }
 
-ze_result_t before_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t, uint32_t, ze_event_handle_t*, void* to,
-                                                            const size_t*, ze_event_handle_t, uint32_t, ze_event_handle_t*) {
-  return defined(to);
+ze_result_t before_zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t list, uint32_t count, ze_event_handle_t*,
+                                                            void* to, const size_t* offsets, ze_event_handle_t, uint32_t,
+                                                            ze_event_handle_t*) {
+  defined(to);
+  uint64_t end = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    end = std::max<uint64_t>(
+        end, (offsets ? offsets[i] : i * sizeof(ze_kernel_timestamp_result_t)) + sizeof(ze_kernel_timestamp_result_t));
+  return check_writes(list, to, end);
 }
 
 // Another process may write it.

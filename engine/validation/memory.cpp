@@ -5,6 +5,7 @@
 #include "../abi/error.h"
 #include "../abi/handle.h"
 #include "../check/finding.h"
+#include "../exec/bounds.h"
 #include "../exec/written_memory.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/devices/driver.h"
@@ -13,8 +14,8 @@
 #include "hooks.h"
 #include "host_scope.h"
 #include "known_memory.h"
-#include "made_objects.h"
 #include "races.h"
+#include "spans.h"
 
 namespace anyzero {
 
@@ -31,7 +32,7 @@ void check_free(ze_context_handle_t handle, void* pointer, bool awaited) {
     if (seen(rule, place)) return;
     char where[256];
     describe_address(reinterpret_cast<uintptr_t>(pointer), where, sizeof where);
-    report({rule, place, message, "", "", "", where, other});
+    report({rule, place, message, "", "", "", where + where_made(pointer), other});
   };
   if (!range) {
     if (is_checked(kCheckMemory) && freed_lately(reinterpret_cast<uintptr_t>(pointer), false))
@@ -104,6 +105,14 @@ uint64_t span_of(const ze_copy_region_t& region, uint32_t pitch, uint32_t slice_
 
 }  // namespace
 
+ze_result_t check_reads(ze_command_list_handle_t list, const void* from, uint64_t bytes) {
+  return check_span(list, from, bytes, "reads");
+}
+
+ze_result_t check_writes(ze_command_list_handle_t list, const void* to, uint64_t bytes) {
+  return check_span(list, to, bytes, "writes");
+}
+
 void before_zeMemFree(ze_context_handle_t context, void* pointer) { check_free(context, pointer, false); }
 
 void before_zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t* desc, void* pointer) {
@@ -146,6 +155,23 @@ ze_result_t before_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handl
                                                            uint32_t, ze_event_handle_t*) {
   check_alignment(to, alignof(uint64_t), "a timestamp");
   return check_write(list, to, sizeof *to, signal);
+}
+
+ze_result_t before_zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t list, void* to, const void* from,
+                                                               size_t size, const void*, ze_event_handle_t signal, uint32_t n,
+                                                               ze_event_handle_t* waits) {
+  return before_zeCommandListAppendMemoryCopy(list, to, from, size, signal, n, waits);
+}
+
+ze_result_t before_zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t list, void* to, const void* pattern,
+                                                               size_t pattern_size, size_t size, const void*,
+                                                               ze_event_handle_t signal, uint32_t n, ze_event_handle_t* waits) {
+  return before_zeCommandListAppendMemoryFill(list, to, pattern, pattern_size, size, signal, n, waits);
+}
+
+ze_result_t before_zeCommandListAppendMemAdvise(ze_command_list_handle_t, ze_device_handle_t, const void* pointer, size_t size,
+                                                ze_memory_advice_t) {
+  return check_span(nullptr, pointer, size, "advises about");
 }
 
 ze_result_t before_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t, const void* pointer, size_t size) {

@@ -114,9 +114,6 @@ bool arguments_pass(const CommandList& list, Kernel& kernel);
   return is_host_visible(event) && (!is_held(event) || are_idle(event.driver()));
 }
 
-// Results are remembered for events without host scope only.
-[[gnu::always_inline]] inline bool passes_zeEventDestroy(const Event& event) { return !is_held(event) && has_host_scope(event); }
-
 [[gnu::always_inline]] inline bool passes_zeFenceReset(const Fence& fence) {
   return !is_held(fence) || are_idle(fence.queue().context().driver());
 }
@@ -128,8 +125,9 @@ bool arguments_pass(const CommandList& list, Kernel& kernel);
 [[gnu::always_inline]] inline bool passes_zeCommandQueueExecuteCommandLists(const CommandQueue& queue, uint32_t count,
                                                                             CommandList* const* lists, const Fence* fence) {
   if (fence) return false;
+  const uint64_t version = allocation_changes.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; ++i)
-    if (&lists[i]->context() != &queue.context()) return false;
+    if (&lists[i]->context() != &queue.context() || !lists[i]->is_allowed(version)) return false;
   return true;
 }
 

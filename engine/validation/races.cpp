@@ -5,6 +5,7 @@
 
 #include "../abi/handle.h"
 #include "../check/finding.h"
+#include "../exec/bounds.h"
 #include "../exec/submission.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/commands/command_queue.h"
@@ -18,7 +19,6 @@
 #include "commands.h"
 #include "device_scope.h"
 #include "hooks.h"
-#include "made_objects.h"
 
 namespace anyzero {
 

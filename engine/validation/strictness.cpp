@@ -6,8 +6,10 @@
 #include "../abi/gen/structures.h"
 #include "../abi/handle.h"
 #include "../check/finding.h"
+#include "../exec/bounds.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/images/image.h"
+#include "../objects/images/sampler.h"
 #include "../objects/memory/allocation.h"
 #include "../objects/modules/kernel.h"
 #include "../objects/sync/event.h"
@@ -16,6 +18,7 @@
 #include "known_memory.h"
 #include "passing.h"
 #include "races.h"
+#include "spans.h"
 
 namespace anyzero {
 
@@ -37,11 +40,14 @@ namespace {
   for (uint32_t i = 0; waits && i < n; ++i) look(waits[i]);
 }
 
-// A kernel keeps its images, and would find them after they are destroyed.
+// A kernel keeps its images and samplers, and would find them after they are destroyed.
 void check_images(const Kernel& kernel) {
   for (const Ref<Image>& image : kernel.images())
     if (image && !checked<Image>(handle_of<ze_image_handle_t>(image.get())))
       report_strict(Rule::UseAfterFree, "a kernel is launched with an image that has been destroyed");
+  for (const Ref<Sampler>& sampler : kernel.samplers())
+    if (sampler && !checked<Sampler>(handle_of<ze_sampler_handle_t>(sampler.get())))
+      report_strict(Rule::UseAfterFree, "a kernel is launched with a sampler that has been destroyed");
 }
 
 // A number that a newer specification than ours may have given out: they come in three rows, of the core, of extensions and of
@@ -101,8 +107,8 @@ void before_zeEventHostSignal(ze_event_handle_t event) {
 }
 
 bool arguments_pass(const CommandList& list, Kernel& kernel) {
-  // Images may be destroyed meanwhile.
-  if (!kernel.images().empty()) return false;
+  // Images and samplers may be destroyed meanwhile.
+  if (!kernel.images().empty() || !kernel.samplers().empty()) return false;
   const uint64_t version = allocation_changes.load(std::memory_order_relaxed);
   for (const Argument& argument : kernel.code().facts().arguments) {
     if (!argument.pointer()) continue;
@@ -154,9 +160,8 @@ void check_context(ze_command_list_handle_t list_handle, const void* memory) {
   if (!list || !memory) return;
   const Context* owner = known_memory(memory).context;
   if (!owner || owner == &list->context()) return;
-  char where[256];
-  describe_address(reinterpret_cast<uintptr_t>(memory), where, sizeof where);
-  report_strict(Rule::OtherContext, "a command uses memory of another context than its command list's", where);
+  report_strict(Rule::OtherContext, "a command uses memory of another context than its command list's",
+                memory_at(reinterpret_cast<uintptr_t>(memory)));
 }
 
 void check_alignment(const void* pointer, size_t alignment, const char* what) {
@@ -166,11 +171,32 @@ void check_alignment(const void* pointer, size_t alignment, const char* what) {
   report_strict(Rule::MisalignedPointer, message);
 }
 
-void before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t list, ze_kernel_handle_t,
-                                                    const ze_group_count_t* count, ze_event_handle_t, uint32_t,
-                                                    ze_event_handle_t*) {
+ze_result_t before_zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t list, ze_kernel_handle_t,
+                                                           const ze_group_count_t* count, ze_event_handle_t, uint32_t,
+                                                           ze_event_handle_t*) {
   check_alignment(count, alignof(ze_group_count_t), "the number of groups");
-  check_context(list, count);
+  return check_reads(list, count, sizeof *count);
+}
+
+ze_result_t before_zeCommandListAppendLaunchMultipleKernelsIndirect(ze_command_list_handle_t list, uint32_t count,
+                                                                    ze_kernel_handle_t*, const uint32_t* launched,
+                                                                    const ze_group_count_t* groups, ze_event_handle_t, uint32_t,
+                                                                    ze_event_handle_t*) {
+  if (ze_result_t r = check_reads(list, launched, sizeof *launched)) return r;
+  return check_reads(list, groups, uint64_t{count} * sizeof *groups);
+}
+
+// Hardware drivers copy as many bytes as the argument has. A larger value does no harm.
+void before_zeKernelSetArgumentValue(ze_kernel_handle_t handle, uint32_t index, size_t size, const void* value) {
+  auto* kernel = checked<Kernel>(handle);
+  if (!kernel || !value || !is_checked(kCheckStrict)) return;
+  const KernelFacts& facts = kernel->code().facts();
+  if (index >= facts.arguments.size()) return;
+  const Argument& argument = facts.arguments[index];
+  if (argument.kind == ArgumentKind::Local || size >= argument.size) return;
+  report_strict(Rule::WrongArgumentSize, "argument " + std::to_string(index) + " of kernel " + facts.name + " has " +
+                                             std::to_string(argument.size) + " bytes, and the program gives " +
+                                             std::to_string(size));
 }
 
 }  // namespace anyzero

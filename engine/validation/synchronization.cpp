@@ -1,16 +1,19 @@
 // Objects that commands still use, and waits that never end.
 #include "../abi/handle.h"
 #include "../check/finding.h"
+#include "../exec/bounds.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/commands/command_queue.h"
 #include "../objects/devices/driver.h"
 #include "../objects/images/image.h"
 #include "../objects/sync/event.h"
 #include "../objects/sync/fence.h"
+#include "command_use.h"
 #include "commands.h"
 #include "hooks.h"
 #include "host_scope.h"
 #include "initialization.h"
+#include "known_memory.h"
 #include "races.h"
 #include "waits.h"
 
@@ -52,6 +55,31 @@ void check_executed(const CommandQueue& queue, const CommandList& list) {
   const uint64_t place = CallPlace().number;
   if (!seen(Rule::OtherContext, place))
     report({Rule::OtherContext, place, "a queue executes a command list of another context", "", "", "", "", ""});
+}
+
+// Memory was checked when each command was appended; it may have been freed since.
+void check_freed(CommandList& list) {
+  const uint64_t version = allocation_changes.load(std::memory_order_relaxed);
+  if (!is_checked(kCheckMemory) || list.immediate() || list.is_allowed(version)) return;
+  CommandUse use;
+  bool freed = false;
+  each_of(list.program(), [&](const Packet& packet) {
+    // Kernels check their own accesses.
+    if (packet.op == Op::Launch) return;
+    use.clear();
+    read_command_use(packet, nullptr, use);
+    for (const Span& span : use.spans) {
+      if (!known_memory(reinterpret_cast<const void*>(span.begin)).freed) continue;
+      freed = true;
+      const uint64_t place = CallPlace().number;
+      if (seen(Rule::UseAfterFree, place)) continue;
+      char command[256];
+      describe(packet, command, sizeof command);
+      report({Rule::UseAfterFree, place, std::string("a list is executed whose memory has been freed: ") + command, "", "", "",
+              memory_at(span.begin), ""});
+    }
+  });
+  if (!freed) list.note_allowed(version);
 }
 
 // A wait without an end in sight; shorter ones end by themselves.
@@ -108,7 +136,10 @@ void before_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t queue_ha
                                               ze_command_list_handle_t* lists, ze_fence_handle_t handle) {
   auto* queue = checked<CommandQueue>(queue_handle);
   for (uint32_t i = 0; queue && lists && i < count; ++i)
-    if (auto* list = checked<CommandList>(lists[i])) check_executed(*queue, *list);
+    if (auto* list = checked<CommandList>(lists[i])) {
+      check_executed(*queue, *list);
+      check_freed(*list);
+    }
   auto* fence = checked<Fence>(handle);
   if (!fence || !is_checked(kCheckSync)) return;
   const std::string use = use_of(*fence);

@@ -10,10 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "../abi/handle.h"
 #include "../check/address_text.h"
 #include "../check/finding.h"
+#include "../exec/bounds.h"
 #include "../exec/program.h"
 #include "../objects/sync/event.h"
+#include "../objects/sync/fence.h"
 #include "callers.h"
 #include "commands.h"
 
@@ -142,6 +145,12 @@ const Command* signaller(const Queues& queues, const void* event) {
   return nullptr;
 }
 
+std::string object_text(const void* object) {
+  const char* kind = checked<Fence>(object) ? "fence " : "event ";
+  const std::string made = where_made(object);
+  return kind + address_text(object) + (made.empty() ? "" : " (" + made.substr(2) + ")");
+}
+
 // The wait-for graph: each stuck queue with what it waits for.
 std::string graph(const Queues& queues, Play& play, bool* cycle) {
   std::string text;
@@ -154,8 +163,7 @@ std::string graph(const Queues& queues, Play& play, bool* cycle) {
     text += queue.commands[queue.next].text + " waits for ";
     const Command* source = wait->event ? signaller(queues, wait->event) : nullptr;
     if (wait->event) {
-      text +=
-          "event " + address_text(wait->event) + (source ? ", which only " + source->text + " signals" : ", which nothing signals");
+      text += object_text(wait->event) + (source ? ", which only " + source->text + " signals" : ", which nothing signals");
     } else {
       text += "command " + std::to_string(wait->position) + " of queue " + std::to_string(wait->queue);
     }
@@ -172,7 +180,7 @@ void report_stuck(const Queues& queues, Play& play, const Awaiting& what) {
   const uint64_t place = CallPlace().number;
   if (seen(rule, place)) return;
   std::string message = "the host waits for ";
-  message += what.object ? address_text(what.object)
+  message += what.object ? object_text(what.object)
                          : "command " + std::to_string(what.position) + " of queue " + std::to_string(what.queue);
   message += source        ? ", which " + source->text + " would signal, but its queue is stuck"
              : what.object ? ", which nothing signals"
@@ -187,6 +195,13 @@ ze_result_t wait_if_it_can_end(Driver& driver, const Awaiting& what, const std::
   constexpr uint64_t kBetweenLooks = 50'000'000;
   // Most waits are short: other threads need not know of them.
   if (wait(kBetweenLooks) != ZE_RESULT_NOT_READY) return ZE_RESULT_SUCCESS;
+  if (!what.object && host_function_queue && what.queue == host_function_queue) {
+    const uint64_t place = CallPlace().number;
+    if (!seen(Rule::WaitNeverEnds, place))
+      report({Rule::WaitNeverEnds, place, "a host function waits for its own queue, which goes on when the function has returned",
+              "", "", "", "", ""});
+    return ZE_RESULT_NOT_READY;
+  }
   WaitingCaller waiting;
   for (;;) {
     const ze_result_t result = wait(kBetweenLooks);

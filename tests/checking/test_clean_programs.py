@@ -17,9 +17,15 @@ from tests.examples.together import APART, TOGETHER, run_cpp
 from tests.thorough import every
 
 DELIBERATE = {
+    "cooperative_kernel": {"refused-call"},
+    "command_list": {"refused-call"},
+    "command_queue": {"refused-call"},
+    "dynamic_linking": {"refused-call"},
+    "kernel_arguments": {"refused-call"},
+    "kernel_launch": {"refused-call"},
     "memory_kinds": {"command-out-of-bounds"},
-    "residency_fault": {"missing-indirect-access"},
-    "residency_fault.py": {"missing-indirect-access"},
+    "residency_fault": {"device-lost", "missing-indirect-access"},
+    "residency_fault.py": {"device-lost", "missing-indirect-access"},
 }
 C = sorted(name for name in {*TOGETHER, *APART} if not name.startswith("npu_"))
 PYTHON = sorted(path.name for path in EXAMPLES.glob("*.py") if not path.stem.startswith("npu_"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from ctypes import c_void_p
@@ -88,6 +89,40 @@ def test_wrong_options_are_refused(tmp_path: Path, options: list[str], text: str
     assert text in done.stderr
 
 
+def test_a_program_that_is_not_checked_is_told_from_a_right_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "anyzero.tools", "check", "--", "true"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, "did not use the driver" in done.stderr) == (0, True), done.stderr
+
+
+def test_a_full_disk_is_reported_behind_the_mistakes(tmp_path: Path) -> None:
+    done = check(tmp_path, "--format", "json", "-o", "/dev/full")
+    assert done.returncode == 125, done.stderr
+    assert "/dev/full cannot be written" in done.stderr
+    assert "1 mistake: 1 out-of-bounds-write" in done.stderr
+
+
+def test_a_program_that_is_asked_to_end_is_reported(tmp_path: Path) -> None:
+    """`timeout` and CI systems ask the process that they have started."""
+    (tmp_path / "program.py").write_text(PROGRAM + "print('there', flush=True)\ninput()\n")
+    command = [sys.executable, "-m", "anyzero.tools", "check", "--format", "json", "-o", "out.json", "--"]
+    process = subprocess.Popen(
+        [*command, sys.executable, "program.py", "11"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "there\n"
+        process.terminate()
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGTERM, said
+    assert [each["rule"] for each in json.loads((tmp_path / "out.json").read_text())] == ["out-of-bounds-write"]
+
+
 def leave_memory(az: Calls, context: c_void_p) -> None:
     memory = az.memory(context, 64)
     lst = az.immediate(context)
@@ -160,6 +195,17 @@ def test_a_damaged_file_gives_the_findings_that_are_whole(tmp_path: Path) -> Non
     path.write_text("\n".join(lines))
     (found,) = read(path)
     assert (found.rule.name, found.count) == ("leak", 2)
+
+
+def test_files_are_uris_in_sarif(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {"a b.cl": "a%20b.cl", str(tmp_path / "ü.cl"): "%C3%BC.cl", "/x y/k.cl": "file:///x%20y/k.cl"}
+    for file, uri in files.items():
+        frame = Frame(file, 0, "k")
+        finding = Finding(RULES["leak"], "m", 1, "k", "", (frame,), "", "", "", "")
+        (result,) = json.loads(formats.as_sarif([finding]))["runs"][0]["results"]
+        place = result["locations"][0]["physicalLocation"]
+        assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (uri, 1)
 
 
 def test_texts_of_findings() -> None:

@@ -274,6 +274,18 @@ def test_a_callback_may_signal_anything(az: Calls, context: c_void_p, lst: c_voi
     assert list(map(str, found)) == []
 
 
+def test_a_callback_waits_for_its_own_queue(az: Calls, context: c_void_p, lst: c_void_p) -> None:
+    from tests.abi.calls import HostFunction
+
+    done = HostFunction(lambda _: az.call("zeCommandListHostSynchronize", lst, FOREVER))
+    with checked("sync") as found:
+        az.ok("zeCommandListAppendHostFunction", lst, done, None, None, None, 0, None)
+        az.ok("zeCommandListHostSynchronize", lst, FOREVER)
+    finding = found.the_only()
+    assert finding.rule.name == "wait-never-ends"
+    assert "a host function waits for its own queue" in finding.message
+
+
 def test_the_descriptor_of_an_event_is_passed_by_pointer(az: Calls, context: c_void_p) -> None:
     pool = az.pool(context, 1)
     desc = ze.ze_event_desc_t(index=0)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +36,20 @@ FOUND = {
     "awaits_a_result_without_host_scope": ("missing-host-scope", "zeEventHostSynchronize"),
     "writes_a_misaligned_timestamp": ("misaligned-pointer", "zeCommandListAppendWriteGlobalTimestamp"),
     "destroys_a_context_with_memory": ("leak", "zeContextDestroy"),
+    "destroys_an_event_twice": ("refused-call", "zeEventDestroy"),
+    "frees_from_the_middle": ("refused-call", "zeMemFree"),
+    "executes_an_open_list": ("refused-call", "zeCommandQueueExecuteCommandLists"),
+    "makes_a_queue_of_no_group": ("refused-call", "zeCommandQueueCreate"),
+    "copies_too_much_with_parameters": ("command-out-of-bounds", "zeCommandListAppendMemoryCopyWithParameters"),
+    "advises_about_too_much": ("command-out-of-bounds", "zeCommandListAppendMemAdvise"),
+    "copies_an_image_to_too_little": ("command-out-of-bounds", "zeCommandListAppendImageCopyToMemory"),
+    "copies_rows_from_too_little": ("command-out-of-bounds", "zeCommandListAppendImageCopyFromMemoryExt"),
+    "asks_times_into_too_little": ("command-out-of-bounds", "zeCommandListAppendQueryKernelTimestamps"),
+    "executes_a_copy_to_freed_memory": ("use-after-free", "zeCommandQueueExecuteCommandLists"),
+    "copies_to_nowhere": ("device-lost", "zeCommandListAppendMemoryCopy"),
+    "destroys_a_pool_before_its_event": ("destroyed-before-parts", "zeEventPoolDestroy"),
+    "makes_two_events_of_one_index": ("shared-event-index", "zeEventCreate"),
+    "destroys_a_context_with_addresses": ("leak", "zeContextDestroy"),
 }
 
 
@@ -41,7 +58,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("found")
     program = folder / "wrong"
     compiler = os.environ.get("CC", "cc")
-    flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-rdynamic"]
+    flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-rdynamic"]
     link = [f"-I{ROOT / 'engine' / 'abi' / 'gen'}", str(LIBRARY / "libze_loader.so.1"), f"-Wl,-rpath,{LIBRARY}"]
     subprocess.run([compiler, *flags, str(SOURCE), *link, "-o", str(program)], check=True, timeout=PATIENCE)
     reports = folder / "reports"
@@ -58,6 +75,10 @@ def test_given_a_mistake_then_it_is_found_with_its_function(name: str, findings:
     rule, call = FOUND[name]
     (each,) = (finding for finding in findings if finding.get("caller", "").startswith(f"{name}+"))
     assert (each["rule"], each["call"]) == (rule, call)
+    if shutil.which("addr2line"):
+        line = re.search(rf'File "(.*wrong.c)", line (\d+), in {name}$', each["caller"])
+        assert line is not None, each["caller"]
+        assert each["call"] in linecache.getline(line[1], int(line[2]))
 
 
 def test_nothing_else_is_found(findings: list[dict[str, Any]]) -> None:

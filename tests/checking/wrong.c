@@ -100,6 +100,129 @@ WRONG writes_a_misaligned_timestamp(void) {
 
 WRONG destroys_a_context_with_memory(void) { zeContextDestroy(other_context); }
 
+// Calls that return an error, which the program does not look at
+
+WRONG destroys_an_event_twice(void) {
+  ze_event_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .index = 3};
+  ze_event_handle_t made;
+  zeEventCreate(pool, &desc, &made);
+  zeEventDestroy(made);
+  zeEventDestroy(made);
+}
+
+WRONG frees_from_the_middle(void) { zeMemFree(context, memory + 8); }
+
+WRONG executes_an_open_list(void) {
+  ze_command_list_handle_t list;
+  ze_command_list_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
+  zeCommandListCreate(context, device, &desc, &list);
+  zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL);
+  zeCommandListDestroy(list);
+}
+
+WRONG makes_a_queue_of_no_group(void) {
+  ze_command_queue_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .ordinal = 99};
+  ze_command_queue_handle_t made;
+  zeCommandQueueCreate(context, device, &desc, &made);
+}
+
+// Memory of other commands
+
+WRONG copies_too_much_with_parameters(void) {
+  zeCommandListAppendMemoryCopyWithParameters(synchronous, memory, host, SIZE + 1, NULL, NULL, 0, NULL);
+}
+
+WRONG advises_about_too_much(void) {
+  zeCommandListAppendMemAdvise(synchronous, device, memory, SIZE + 1, ZE_MEMORY_ADVICE_SET_READ_MOSTLY);
+}
+
+WRONG copies_an_image_to_too_little(void) {
+  ze_image_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC, .type = ZE_IMAGE_TYPE_2D, .width = 4, .height = 8, .depth = 1};
+  desc.format.layout = ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8;
+  ze_image_handle_t image;
+  zeImageCreate(context, device, &desc, &image);
+  zeCommandListAppendImageCopyToMemory(synchronous, memory, image, NULL, NULL, 0, NULL);
+  zeImageDestroy(image);
+}
+
+WRONG copies_rows_from_too_little(void) {
+  ze_image_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC, .type = ZE_IMAGE_TYPE_2D, .width = 4, .height = 2, .depth = 1};
+  desc.format.layout = ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8;
+  ze_image_handle_t image;
+  zeImageCreate(context, device, &desc, &image);
+  zeCommandListAppendImageCopyFromMemoryExt(synchronous, image, memory, NULL, 64, 0, NULL, 0, NULL);
+  zeImageDestroy(image);
+}
+
+WRONG asks_times_into_too_little(void) {
+  ze_event_pool_desc_t timed = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP, .count = 1};
+  ze_event_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC};
+  ze_event_pool_handle_t made;
+  ze_event_handle_t each;
+  zeEventPoolCreate(context, &timed, 0, NULL, &made);
+  zeEventCreate(made, &desc, &each);
+  const ze_event_handle_t three[] = {each, each, each};
+  zeCommandListAppendQueryKernelTimestamps(synchronous, 3, (ze_event_handle_t*)three, memory, NULL, NULL, 0, NULL);
+  zeEventDestroy(each);
+  zeEventPoolDestroy(made);
+}
+
+WRONG executes_a_copy_to_freed_memory(void) {
+  void* gone = NULL;
+  ze_host_mem_alloc_desc_t memory_desc = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
+  zeMemAllocHost(context, &memory_desc, SIZE, 0, &gone);
+  ze_command_list_handle_t list;
+  ze_command_list_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
+  zeCommandListCreate(context, device, &desc, &list);
+  zeCommandListAppendMemoryCopy(list, gone, memory, SIZE, NULL, 0, NULL);
+  zeCommandListClose(list);
+  zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL);
+  zeCommandQueueSynchronize(queue, UINT64_MAX);
+  zeMemFree(context, gone);
+  zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL);
+  zeCommandQueueSynchronize(queue, UINT64_MAX);
+  zeCommandListDestroy(list);
+}
+
+WRONG copies_to_nowhere(void) {
+  ze_command_queue_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS};
+  ze_command_list_handle_t lost;
+  zeCommandListCreateImmediate(context, device, &desc, &lost);
+  zeCommandListAppendMemoryCopy(lost, (void*)(uintptr_t)0x700000001000, memory, SIZE, NULL, 0, NULL);
+  zeCommandListDestroy(lost);
+}
+
+// Objects that belong to others
+
+WRONG destroys_a_pool_before_its_event(void) {
+  ze_event_pool_desc_t pool_desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .count = 1};
+  ze_event_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC};
+  ze_event_pool_handle_t early;
+  ze_event_handle_t late;
+  zeEventPoolCreate(context, &pool_desc, 0, NULL, &early);
+  zeEventCreate(early, &desc, &late);
+  zeEventPoolDestroy(early);
+  zeEventDestroy(late);
+}
+
+WRONG makes_two_events_of_one_index(void) {
+  ze_event_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .index = 3};
+  ze_event_handle_t made[2];
+  zeEventCreate(pool, &desc, &made[0]);
+  zeEventCreate(pool, &desc, &made[1]);
+  zeEventDestroy(made[0]);
+  zeEventDestroy(made[1]);
+}
+
+WRONG destroys_a_context_with_addresses(void) {
+  ze_context_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+  ze_context_handle_t made;
+  void* reserved;
+  zeContextCreate(driver, &desc, &made);
+  zeVirtualMemReserve(made, NULL, 1 << 21, &reserved);
+  zeContextDestroy(made);
+}
+
 static int set_up(void) {
   uint32_t count = 1;
   OK(zeInit(0));
@@ -167,6 +290,20 @@ int main(void) {
   awaits_a_result_without_host_scope();
   writes_a_misaligned_timestamp();
   appends_to_a_closed_list();
+  destroys_an_event_twice();
+  frees_from_the_middle();
+  executes_an_open_list();
+  makes_a_queue_of_no_group();
+  copies_too_much_with_parameters();
+  advises_about_too_much();
+  copies_an_image_to_too_little();
+  copies_rows_from_too_little();
+  asks_times_into_too_little();
+  executes_a_copy_to_freed_memory();
+  copies_to_nowhere();
+  destroys_a_pool_before_its_event();
+  makes_two_events_of_one_index();
+  destroys_a_context_with_addresses();
   waits_for_nothing();
   frees_what_a_command_uses();
   resets_what_a_command_awaits();

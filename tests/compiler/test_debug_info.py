@@ -70,6 +70,29 @@ def test_calls_are_seen_through() -> None:
     assert calls <= set(text)
 
 
+SCOPES = """
+    %set = OpExtInstImport "NonSemantic.Shader.DebugInfo.100"
+    %inner_name = OpString "early"
+    %outer_name = OpString "main"
+"""
+# DebugSource, two DebugFunctions, DebugInlinedAt.
+NODES = """
+    %source = OpExtInst %void %set 35 %file
+    %inner = OpExtInst %void %set 20 %inner_name %void %source %c1 %c1 %source %inner_name %c1 %c1
+    %outer = OpExtInst %void %set 20 %outer_name %void %source %c1 %c1 %source %outer_name %c1 %c1
+    %call = OpExtInst %void %set 25 %c3 %outer
+"""
+
+
+def test_calls_that_were_inlined_before_are_seen_through() -> None:
+    """As by clang, which leaves a DebugScope."""
+    body = BODY.replace("%value =", "%scope = OpExtInst %void %set 23 %inner %call\n    OpLine %file 7 9\n    %value =")
+    module = kernel(body, "%global_i32", prologue=SCOPES + PROLOGUE, functions=NODES + FUNCTIONS)
+    made = pipeline.compile_kernel(module, "main", Options(lanes=1, debug=True))
+    assert "early" in names(made.object)
+    assert {7, 30} <= lines(made.object)
+
+
 def test_the_code_is_the_same_without() -> None:
     bare = pipeline.compile_kernel(sample(without_lines()), "main", Options(lanes=16))
     plain = pipeline.compile_kernel(sample(), "main", Options(lanes=16))

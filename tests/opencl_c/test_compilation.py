@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pytest
 
 import anyzero as az
 from anyzero.opencl_c import clang, compile_file, compile_text
-from anyzero.opencl_c.repair import repaired
+from anyzero.opencl_c.repair import instructions, repaired
+from anyzero.spirv.numbers import Op
 from anyzero.tools.cli import main
 from tests.clients.debian import NotAvailableError
 from tests.clients.pocl import compiler as debians_compiler
@@ -148,6 +150,93 @@ def test_group_functions_and_what_translators_do_not_know(compiler: clang.Clang)
         x, y = ctx.to_device(np.arange(8, dtype=np.int32)), ctx.zeros(8, np.int32)
         copies[8](y, x, az.local(4, np.int32), group=4)
         assert y.copy_to().tolist() == [6, 4, 2, 0, 14, 12, 10, 8]
+
+
+def test_lines_and_inlined_calls(compiler: clang.Clang) -> None:
+    source = "\n".join(
+        (
+            "int third(global int* p, int i) { return p[i]; }",
+            "int second(global int* p, int i) {",
+            "  return third(p, i + 1);",
+            "}",
+            "kernel void first(global int* a, global int* b) {",
+            "  for (int i = 0; i < 4; ++i)",
+            "    b[i] = second(a, i);",
+            "}",
+        )
+    )
+    with az.device().context() as ctx:
+        a, b = ctx.zeros(4, np.int32), ctx.zeros(4, np.int32)
+        with az.check("memory", raises=False) as session:
+            ctx.module(source=source, options="-g")["first"][1](a, b)
+    (found,) = session.findings
+    assert [(each.function, each.line) for each in found.stack] == [("first", 7), ("second", 3), ("third", 1)]
+    if compiler.translator is None:  # translators do not embed the text
+        assert [each.text for each in found.stack] == [source.splitlines()[line - 1].strip() for line in (7, 3, 1)]
+
+
+def test_lines_change_no_code() -> None:
+    """With the clang that needs help with them: the other may write another order."""
+    bare = next((each for each in map(clang.named, clang.candidates()) if each.bare), None)
+    if bare is None:
+        pytest.skip("needs ziglang")
+
+    def code(spirv: bytes) -> Counter[int]:
+        words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
+        opcodes = [words[at] & 0xFFFF for at, _ in instructions(words)]
+        debug = (Op.Line, Op.NoLine, Op.ExtInst, Op.ExtInstImport, Op.String)
+        types = (Op.Name, Op.Bitcast, Op.TypeFunction, Op.Constant)
+        return Counter(each for each in opcodes if each not in debug + types)
+
+    for name in ("barriers", "sub_groups"):
+        text = (KERNELS / f"{name}.cl").read_text()
+        assert code(compile_text(text, ["-g"], bare).spirv) == code(compile_text(text, (), bare).spirv)
+
+
+def test_async_copies_of_local_arrays(compiler: clang.Clang) -> None:
+    """clang 22 gives the copy pointers to whole arrays, and the number of their elements."""
+    source = """
+        kernel void mirror(global int* to, global const int* from) {
+          local int tile[2][4];
+          size_t first = 8 * get_group_id(0);
+          event_t there = async_work_group_copy(&tile[0][0], from + first, 8, 0);
+          wait_group_events(1, &there);
+          int item = tile[1 - get_local_id(0) / 4][3 - get_local_id(0) % 4];
+          barrier(CLK_LOCAL_MEM_FENCE);
+          tile[get_local_id(0) / 4][get_local_id(0) % 4] = item;
+          barrier(CLK_LOCAL_MEM_FENCE);
+          event_t back = async_work_group_copy(to + first, tile[0], 8, 0);
+          wait_group_events(1, &back);
+        }"""
+    with az.device().context() as ctx:
+        from_ = np.arange(16, dtype=np.int32)
+        to = ctx.zeros(64, np.int32)
+        ctx.module(source=source)["mirror"][16](to, ctx.to_device(from_), group=8)
+        assert to.copy_to().tolist() == [*from_[7::-1], *from_[15:7:-1], *[0] * 48]
+
+
+def test_fences(compiler: clang.Clang) -> None:
+    source = """
+        kernel void turns(global int* a) {
+          a[get_global_id(0)] = 1;
+          mem_fence(CLK_GLOBAL_MEM_FENCE);
+          a[get_global_id(0)] += 1;
+          write_mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+          read_mem_fence(CLK_LOCAL_MEM_FENCE);
+        }"""
+    with az.device().context() as ctx:
+        a = ctx.zeros(4, np.int32)
+        ctx.module(source=source)["turns"][4](a)
+        assert a.copy_to().tolist() == [2, 2, 2, 2]
+
+
+def test_printf_in_front_of_a_constant_argument(compiler: clang.Clang) -> None:
+    """clang 22 takes the format for one outside of constant memory, and asks for an extension."""
+    made = compile_text(
+        'kernel void says(global int* a) { printf("%d\\n", a[get_global_id(0)]); }\n'
+        "kernel void gets(constant int* c, global int* a) { a[get_global_id(0)] = c[0]; }\n"
+    )
+    assert b"relaxed_printf" not in made.spirv
 
 
 def test_only_the_wrong_instruction_is_repaired() -> None:

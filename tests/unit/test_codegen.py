@@ -94,6 +94,7 @@ inline ze_result_t before_zeEventDestroy(ze_event_handle_t) { return ZE_RESULT_S
 inline void after_zeEventDestroy(ze_result_t, ze_event_handle_t) {}
 inline void check_append(ze_command_list_handle_t, ze_event_handle_t, uint32_t, ze_event_handle_t*) {}
 inline void check_appended(ze_command_list_handle_t) {}
+inline void check_refused(ze_result_t, const char* = nullptr, const void* = nullptr) {}
 inline void check_context(ze_command_list_handle_t, const void*) {}
 inline void check_arguments(ze_command_list_handle_t, ze_kernel_handle_t, void* const*, ze_event_handle_t) {}
 inline void check_alignment(const void*, size_t, const char*) {}

@@ -163,14 +163,6 @@ namespace {
   return caught("zeCommandQueueSynchronize");
 }
 
-[[gnu::always_inline]] inline ze_result_t run_zeEventDestroy(ze_event_handle_t hEvent) try {
-  auto* event = checked<Event>(hEvent);
-  if (!event) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeEventDestroy", "hEvent", hEvent);
-  return event->destroy();
-} catch (...) {
-  return caught("zeEventDestroy");
-}
-
 [[gnu::always_inline]] inline ze_result_t run_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) try {
   auto* event = checked<Event>(hEvent);
   if (!event) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeEventHostSynchronize", "hEvent", hEvent);
@@ -342,15 +334,6 @@ namespace {
   QuickCallRecord record(69, *alone);
   const ze_result_t result = run_zeCommandQueueSynchronize(hCommandQueue, timeout);
   record.returned_from_wait(result, as_word(hCommandQueue), as_word(timeout));
-  return result;
-}
-
-[[gnu::noinline]] ze_result_t ZE_APICALL recorded_zeEventDestroy(ze_event_handle_t hEvent) {
-  Recorder* const alone = recorder_alone();
-  if (!alone) [[unlikely]] return examined_zeEventDestroy(hEvent);
-  QuickCallRecord record(124, *alone);
-  const ze_result_t result = run_zeEventDestroy(hEvent);
-  record.returned(result, as_word(hEvent));
   return result;
 }
 

@@ -16,6 +16,7 @@ namespace anyzero {
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -28,6 +29,7 @@ namespace anyzero {
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -40,6 +42,7 @@ namespace anyzero {
   if (checked) check_arguments(hCommandList, hKernel, pArguments, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithArguments(hCommandList, hKernel, groupCounts, groupSizes, pArguments, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(groupCounts), as_word(groupSizes), as_word(pArguments), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -51,6 +54,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -62,6 +66,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -72,6 +77,7 @@ namespace anyzero {
   if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendSignalEvent(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hEvent));
   return result;
 }
@@ -82,13 +88,16 @@ namespace anyzero {
   if (checked) check_append(hCommandList, nullptr, numEvents, phEvents);
   const ze_result_t result = zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(numEvents), as_word(phEvents));
   return result;
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL examined_zeCommandListClose(ze_command_list_handle_t hCommandList) {
   CallRecord record(33, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListClose", __builtin_return_address(0));
   const ze_result_t result = zeCommandListClose(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList));
   return result;
 }
@@ -99,6 +108,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandListHostSynchronize(hCommandList, timeout)) return refused;
   const ze_result_t result = zeCommandListHostSynchronize(hCommandList, timeout);
   if (checked) after_zeCommandListHostSynchronize(result, hCommandList, timeout);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(timeout));
   return result;
 }
@@ -108,6 +118,7 @@ namespace anyzero {
   CheckedCall checked("zeCommandListReset", __builtin_return_address(0));
   if (checked) before_zeCommandListReset(hCommandList);
   const ze_result_t result = zeCommandListReset(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList));
   return result;
 }
@@ -118,6 +129,7 @@ namespace anyzero {
   if (checked) before_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   const ze_result_t result = zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
   if (checked) after_zeCommandQueueExecuteCommandLists(result, hCommandQueue, numCommandLists, phCommandLists, hFence);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandQueue), as_word(numCommandLists), as_word(phCommandLists), as_word(hFence));
   return result;
 }
@@ -128,16 +140,8 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeCommandQueueSynchronize(hCommandQueue, timeout)) return refused;
   const ze_result_t result = zeCommandQueueSynchronize(hCommandQueue, timeout);
   if (checked) after_zeCommandQueueSynchronize(result, hCommandQueue, timeout);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandQueue), as_word(timeout));
-  return result;
-}
-
-[[gnu::noinline]] ze_result_t ZE_APICALL examined_zeEventDestroy(ze_event_handle_t hEvent) {
-  CallRecord record(124, __builtin_return_address(0));
-  CheckedCall checked("zeEventDestroy", __builtin_return_address(0));
-  if (checked) before_zeEventDestroy(hEvent);
-  const ze_result_t result = zeEventDestroy(hEvent);
-  record.returned(result, as_word(hEvent));
   return result;
 }
 
@@ -146,6 +150,7 @@ namespace anyzero {
   CheckedCall checked("zeEventHostReset", __builtin_return_address(0));
   if (checked) before_zeEventHostReset(hEvent);
   const ze_result_t result = zeEventHostReset(hEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent));
   return result;
 }
@@ -156,6 +161,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeEventHostSynchronize(hEvent, timeout)) return refused;
   const ze_result_t result = zeEventHostSynchronize(hEvent, timeout);
   if (checked) after_zeEventHostSynchronize(result, hEvent, timeout);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(timeout));
   return result;
 }
@@ -166,6 +172,7 @@ namespace anyzero {
   if (checked) before_zeEventQueryStatus(hEvent);
   const ze_result_t result = zeEventQueryStatus(hEvent);
   if (checked) after_zeEventQueryStatus(result, hEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent));
   return result;
 }
@@ -176,6 +183,7 @@ namespace anyzero {
   if (checked) if (const ze_result_t refused = before_zeFenceHostSynchronize(hFence, timeout)) return refused;
   const ze_result_t result = zeFenceHostSynchronize(hFence, timeout);
   if (checked) after_zeFenceHostSynchronize(result, hFence, timeout);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFence), as_word(timeout));
   return result;
 }
@@ -185,6 +193,7 @@ namespace anyzero {
   CheckedCall checked("zeFenceQueryStatus", __builtin_return_address(0));
   const ze_result_t result = zeFenceQueryStatus(hFence);
   if (checked) after_zeFenceQueryStatus(result, hFence);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFence));
   return result;
 }
@@ -194,20 +203,26 @@ namespace anyzero {
   CheckedCall checked("zeFenceReset", __builtin_return_address(0));
   if (checked) before_zeFenceReset(hFence);
   const ze_result_t result = zeFenceReset(hFence);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFence));
   return result;
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL examined_zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue) {
   CallRecord record(184, __builtin_return_address(0));
+  CheckedCall checked("zeKernelSetArgumentValue", __builtin_return_address(0));
+  if (checked) before_zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
   const ze_result_t result = zeKernelSetArgumentValue(hKernel, argIndex, argSize, pArgValue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(argIndex), as_word(argSize), as_word(pArgValue));
   return result;
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL examined_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ) {
   CallRecord record(187, __builtin_return_address(0));
+  CheckedCall checked("zeKernelSetGroupSize", __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGroupSize(hKernel, groupSizeX, groupSizeY, groupSizeZ);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
 }
@@ -226,6 +241,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendBarrier(ze_command_list_handle_
   if (checked) check_append(hCommandList, hEvent, 0, nullptr);
   const ze_result_t result = zeCommandListAppendEventReset(hCommandList, hEvent);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hEvent));
   return result;
 }
@@ -241,6 +257,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendEventReset(ze_command_list_hand
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendGraphExt(hCommandList, hGraph, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hGraph), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -256,6 +273,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendGraphExt(ze_command_list_handle
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendHostFunction(hCommandList, pfnHostFunction, pUserData, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pfnHostFunction), as_word(pUserData), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -274,6 +292,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendHostFunction(ze_command_list_ha
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopy(hCommandList, hDstImage, hSrcImage, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -291,6 +310,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopy(ze_command_list_handl
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyFromMemory(hCommandList, hDstImage, srcptr, pDstRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -308,6 +328,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemory(ze_command_
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyFromMemoryExt(hCommandList, hDstImage, srcptr, pDstRegion, srcRowPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(srcptr), as_word(pDstRegion), as_word(srcRowPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -326,6 +347,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyFromMemoryExt(ze_comma
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyRegion(hCommandList, hDstImage, hSrcImage, pDstRegion, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hDstImage), as_word(hSrcImage), as_word(pDstRegion), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -343,6 +365,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyRegion(ze_command_list
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemory(hCommandList, dstptr, hSrcImage, pSrcRegion, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -360,6 +383,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemory(ze_command_li
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendImageCopyToMemoryExt(hCommandList, dstptr, hSrcImage, pSrcRegion, destRowPitch, destSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSrcImage), as_word(pSrcRegion), as_word(destRowPitch), as_word(destSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -377,6 +401,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendImageCopyToMemoryExt(ze_command
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchCooperativeKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchFuncArgs), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -398,9 +423,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernel(ze_command_list_ha
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_context(hCommandList, hKernel);
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
-  if (checked) before_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendLaunchKernelIndirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -424,6 +450,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithArguments(ze_co
   if (checked) check_arguments(hCommandList, hKernel, nullptr, hSignalEvent);
   const ze_result_t result = zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, pGroupCounts, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hKernel), as_word(pGroupCounts), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -437,8 +464,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchKernelWithParameters(ze_c
   CallRecord record(15, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendLaunchMultipleKernelsIndirect", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendLaunchMultipleKernelsIndirect(hCommandList, numKernels, phKernels, pCountBuffer, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(numKernels), as_word(phKernels), as_word(pCountBuffer), as_word(pLaunchArgumentsBuffer), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -451,8 +480,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendLaunchMultipleKernelsIndirect(z
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_advice_t advice) {
   CallRecord record(16, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemAdvise", __builtin_return_address(0));
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice)) return refused;
   const ze_result_t result = zeCommandListAppendMemAdvise(hCommandList, hDevice, ptr, size, advice);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hDevice), as_word(ptr), as_word(size), as_word(advice));
   return result;
 }
@@ -475,6 +506,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopy(ze_command_list_hand
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyFromContext(hCommandList, dstptr, hContextSrc, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hContextSrc), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -491,6 +523,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyFromContext(ze_comman
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyRegion(hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(dstRegion), as_word(dstPitch), as_word(dstSlicePitch), as_word(srcptr), as_word(srcRegion), as_word(srcPitch), as_word(srcSlicePitch), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -504,8 +537,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryCopyRegion(ze_command_lis
   CallRecord record(20, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryCopyWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryCopyWithParameters(hCommandList, dstptr, srcptr, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -525,8 +560,10 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFill(ze_command_list_hand
   CallRecord record(22, __builtin_return_address(0));
   CheckedCall checked("zeCommandListAppendMemoryFillWithParameters", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryFillWithParameters(hCommandList, ptr, pattern, pattern_size, size, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(ptr), as_word(pattern), as_word(pattern_size), as_word(size), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -542,6 +579,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryFillWithParameters(ze_com
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size)) return refused;
   const ze_result_t result = zeCommandListAppendMemoryPrefetch(hCommandList, ptr, size);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(ptr), as_word(size));
   return result;
 }
@@ -557,6 +595,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryPrefetch(ze_command_list_
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendMemoryRangesBarrier(hCommandList, numRanges, pRangeSizes, pRanges, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(numRanges), as_word(pRangeSizes), as_word(pRanges), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -573,6 +612,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendMemoryRangesBarrier(ze_command_
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendQueryKernelTimestamps(hCommandList, numEvents, phEvents, dstptr, pOffsets, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(numEvents), as_word(phEvents), as_word(dstptr), as_word(pOffsets), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -594,6 +634,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalEvent(ze_command_list_han
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendSignalExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, signalParams, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(signalParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -609,6 +650,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendSignalExternalSemaphoreExt(ze_c
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeCommandListAppendWaitExternalSemaphoreExt(hCommandList, numSemaphores, phSemaphores, waitParams, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(numSemaphores), as_word(phSemaphores), as_word(waitParams), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -631,6 +673,7 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWaitOnEvents(ze_command_list_ha
   if (checked) if (const ze_result_t refused = before_zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)) return refused;
   const ze_result_t result = zeCommandListAppendWriteGlobalTimestamp(hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -642,7 +685,9 @@ ze_result_t ZE_APICALL traced_zeCommandListAppendWriteGlobalTimestamp(ze_command
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListBeginCaptureIntoGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t hGraph, const void* pNext) {
   CallRecord record(31, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListBeginCaptureIntoGraphExt", __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginCaptureIntoGraphExt(hCommandList, hGraph, pNext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hGraph), as_word(pNext));
   return result;
 }
@@ -654,7 +699,9 @@ ze_result_t ZE_APICALL traced_zeCommandListBeginCaptureIntoGraphExt(ze_command_l
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListBeginGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext) {
   CallRecord record(32, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListBeginGraphCaptureExt", __builtin_return_address(0));
   const ze_result_t result = zeCommandListBeginGraphCaptureExt(hCommandList, pNext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pNext));
   return result;
 }
@@ -676,6 +723,7 @@ ze_result_t ZE_APICALL traced_zeCommandListClose(ze_command_list_handle_t hComma
   if (checked) check_structure(desc, 0xf, "ze_command_list_desc_t");
   const ze_result_t result = zeCommandListCreate(hContext, hDevice, desc, phCommandList);
   if (checked) after_zeCommandListCreate(result, hContext, hDevice, desc, phCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandList));
   return result;
 }
@@ -687,7 +735,9 @@ ze_result_t ZE_APICALL traced_zeCommandListCreate(ze_context_handle_t hContext, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListCreateCloneExp(ze_command_list_handle_t hCommandList, ze_command_list_handle_t* phClonedCommandList) {
   CallRecord record(35, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListCreateCloneExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListCreateCloneExp(hCommandList, phClonedCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), received(result, phClonedCommandList));
   return result;
 }
@@ -703,6 +753,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateCloneExp(ze_command_list_handle
   if (checked) check_structure(altdesc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandListCreateImmediate(hContext, hDevice, altdesc, phCommandList);
   if (checked) after_zeCommandListCreateImmediate(result, hContext, hDevice, altdesc, phCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(altdesc), received(result, phCommandList));
   return result;
 }
@@ -718,6 +769,7 @@ ze_result_t ZE_APICALL traced_zeCommandListCreateImmediate(ze_context_handle_t h
   if (checked) before_zeCommandListDestroy(hCommandList);
   const ze_result_t result = zeCommandListDestroy(hCommandList);
   if (checked) after_zeCommandListDestroy(result, hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList));
   return result;
 }
@@ -729,7 +781,9 @@ ze_result_t ZE_APICALL traced_zeCommandListDestroy(ze_command_list_handle_t hCom
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommandList, const void* pNext, ze_graph_handle_t* phGraph) {
   CallRecord record(38, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListEndGraphCaptureExt", __builtin_return_address(0));
   const ze_result_t result = zeCommandListEndGraphCaptureExt(hCommandList, pNext, phGraph);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pNext), received(result, phGraph));
   return result;
 }
@@ -741,7 +795,9 @@ ze_result_t ZE_APICALL traced_zeCommandListEndGraphCaptureExt(ze_command_list_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t* phContext) {
   CallRecord record(39, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListGetContextHandle", __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetContextHandle(hCommandList, phContext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), received(result, phContext));
   return result;
 }
@@ -753,7 +809,9 @@ ze_result_t ZE_APICALL traced_zeCommandListGetContextHandle(ze_command_list_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice) {
   CallRecord record(40, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListGetDeviceHandle", __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetDeviceHandle(hCommandList, phDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), received(result, phDevice));
   return result;
 }
@@ -765,7 +823,9 @@ ze_result_t ZE_APICALL traced_zeCommandListGetDeviceHandle(ze_command_list_handl
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t* pFlags) {
   CallRecord record(41, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListGetFlags", __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetFlags(hCommandList, pFlags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pFlags));
   return result;
 }
@@ -777,7 +837,9 @@ ze_result_t ZE_APICALL traced_zeCommandListGetFlags(ze_command_list_handle_t hCo
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetGraphExt(ze_command_list_handle_t hCommandList, ze_graph_handle_t* phGraph) {
   CallRecord record(42, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListGetGraphExt", __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetGraphExt(hCommandList, phGraph);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), received(result, phGraph));
   return result;
 }
@@ -792,6 +854,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetGraphExt(ze_command_list_handle_t 
   CheckedCall checked("zeCommandListGetNextCommandIdExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdExp(hCommandList, desc, pCommandId);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(desc), as_word(pCommandId));
   return result;
 }
@@ -806,6 +869,7 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdExp(ze_command_list_h
   CheckedCall checked("zeCommandListGetNextCommandIdWithKernelsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20017, "ze_mutable_command_id_exp_desc_t");
   const ze_result_t result = zeCommandListGetNextCommandIdWithKernelsExp(hCommandList, desc, numKernels, phKernels, pCommandId);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(desc), as_word(numKernels), as_word(phKernels), as_word(pCommandId));
   return result;
 }
@@ -817,7 +881,9 @@ ze_result_t ZE_APICALL traced_zeCommandListGetNextCommandIdWithKernelsExp(ze_com
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t* pOrdinal) {
   CallRecord record(45, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListGetOrdinal", __builtin_return_address(0));
   const ze_result_t result = zeCommandListGetOrdinal(hCommandList, pOrdinal);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pOrdinal));
   return result;
 }
@@ -838,6 +904,7 @@ ze_result_t ZE_APICALL traced_zeCommandListHostSynchronize(ze_command_list_handl
   CheckedCall checked("zeCommandListImmediateAppendCommandListsExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsExp(hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandListImmediate);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -852,6 +919,7 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsExp(ze_com
   CheckedCall checked("zeCommandListImmediateAppendCommandListsWithParameters", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateAppendCommandListsWithParameters(hCommandListImmediate, numCommandLists, phCommandLists, pNext, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandListImmediate);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandListImmediate), as_word(numCommandLists), as_word(phCommandLists), as_word(pNext), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -863,7 +931,9 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateAppendCommandListsWithParame
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandList, ze_command_queue_flags_t* pFlags) {
   CallRecord record(49, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListImmediateGetFlags", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetFlags(hCommandList, pFlags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pFlags));
   return result;
 }
@@ -875,7 +945,9 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetFlags(ze_command_list_han
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t* pIndex) {
   CallRecord record(50, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListImmediateGetIndex", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetIndex(hCommandListImmediate, pIndex);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandListImmediate), as_word(pIndex));
   return result;
 }
@@ -887,7 +959,9 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetIndex(ze_command_list_han
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandList, ze_command_queue_mode_t* pMode) {
   CallRecord record(51, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListImmediateGetMode", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetMode(hCommandList, pMode);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pMode));
   return result;
 }
@@ -899,7 +973,9 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetMode(ze_command_list_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandList, ze_command_queue_priority_t* pPriority) {
   CallRecord record(52, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListImmediateGetPriority", __builtin_return_address(0));
   const ze_result_t result = zeCommandListImmediateGetPriority(hCommandList, pPriority);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pPriority));
   return result;
 }
@@ -911,7 +987,9 @@ ze_result_t ZE_APICALL traced_zeCommandListImmediateGetPriority(ze_command_list_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsGraphCaptureEnabledExt(ze_command_list_handle_t hCommandList) {
   CallRecord record(53, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListIsGraphCaptureEnabledExt", __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsGraphCaptureEnabledExt(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList));
   return result;
 }
@@ -923,7 +1001,9 @@ ze_result_t ZE_APICALL traced_zeCommandListIsGraphCaptureEnabledExt(ze_command_l
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate) {
   CallRecord record(54, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListIsImmediate", __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsImmediate(hCommandList, pIsImmediate);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pIsImmediate));
   return result;
 }
@@ -935,7 +1015,9 @@ ze_result_t ZE_APICALL traced_zeCommandListIsImmediate(ze_command_list_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t* pIsMutable) {
   CallRecord record(55, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListIsMutableExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListIsMutableExp(hCommandList, pIsMutable);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(pIsMutable));
   return result;
 }
@@ -953,7 +1035,9 @@ ze_result_t ZE_APICALL traced_zeCommandListReset(ze_command_list_handle_t hComma
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandKernelsExp(ze_command_list_handle_t hCommandList, uint32_t numKernels, uint64_t* pCommandId, ze_kernel_handle_t* phKernels) {
   CallRecord record(57, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListUpdateMutableCommandKernelsExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandKernelsExp(hCommandList, numKernels, pCommandId, phKernels);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(numKernels), as_word(pCommandId), as_word(phKernels));
   return result;
 }
@@ -965,7 +1049,9 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandKernelsExp(ze_com
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandSignalEventExp(ze_command_list_handle_t hCommandList, uint64_t commandId, ze_event_handle_t hSignalEvent) {
   CallRecord record(58, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListUpdateMutableCommandSignalEventExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandSignalEventExp(hCommandList, commandId, hSignalEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(commandId), as_word(hSignalEvent));
   return result;
 }
@@ -977,7 +1063,9 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandSignalEventExp(ze
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandListUpdateMutableCommandWaitEventsExp(ze_command_list_handle_t hCommandList, uint64_t commandId, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents) {
   CallRecord record(59, __builtin_return_address(0));
+  CheckedCall checked("zeCommandListUpdateMutableCommandWaitEventsExp", __builtin_return_address(0));
   const ze_result_t result = zeCommandListUpdateMutableCommandWaitEventsExp(hCommandList, commandId, numWaitEvents, phWaitEvents);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(commandId), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -992,6 +1080,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandWaitEventsExp(ze_
   CheckedCall checked("zeCommandListUpdateMutableCommandsExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20018, "ze_mutable_commands_exp_desc_t");
   const ze_result_t result = zeCommandListUpdateMutableCommandsExp(hCommandList, desc);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(desc));
   return result;
 }
@@ -1007,6 +1096,7 @@ ze_result_t ZE_APICALL traced_zeCommandListUpdateMutableCommandsExp(ze_command_l
   if (checked) check_structure(desc, 0xe, "ze_command_queue_desc_t");
   const ze_result_t result = zeCommandQueueCreate(hContext, hDevice, desc, phCommandQueue);
   if (checked) after_zeCommandQueueCreate(result, hContext, hDevice, desc, phCommandQueue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phCommandQueue));
   return result;
 }
@@ -1022,6 +1112,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueCreate(ze_context_handle_t hContext,
   if (checked) before_zeCommandQueueDestroy(hCommandQueue);
   const ze_result_t result = zeCommandQueueDestroy(hCommandQueue);
   if (checked) after_zeCommandQueueDestroy(result, hCommandQueue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandQueue));
   return result;
 }
@@ -1039,7 +1130,9 @@ ze_result_t ZE_APICALL traced_zeCommandQueueExecuteCommandLists(ze_command_queue
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetFlags(ze_command_queue_handle_t hCmdQueue, ze_command_queue_flags_t* pFlags) {
   CallRecord record(64, __builtin_return_address(0));
+  CheckedCall checked("zeCommandQueueGetFlags", __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetFlags(hCmdQueue, pFlags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCmdQueue), as_word(pFlags));
   return result;
 }
@@ -1051,7 +1144,9 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetFlags(ze_command_queue_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t* pIndex) {
   CallRecord record(65, __builtin_return_address(0));
+  CheckedCall checked("zeCommandQueueGetIndex", __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetIndex(hCommandQueue, pIndex);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandQueue), as_word(pIndex));
   return result;
 }
@@ -1063,7 +1158,9 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetIndex(ze_command_queue_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetMode(ze_command_queue_handle_t hCmdQueue, ze_command_queue_mode_t* pMode) {
   CallRecord record(66, __builtin_return_address(0));
+  CheckedCall checked("zeCommandQueueGetMode", __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetMode(hCmdQueue, pMode);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCmdQueue), as_word(pMode));
   return result;
 }
@@ -1075,7 +1172,9 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetMode(ze_command_queue_handle_t hC
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t* pOrdinal) {
   CallRecord record(67, __builtin_return_address(0));
+  CheckedCall checked("zeCommandQueueGetOrdinal", __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetOrdinal(hCommandQueue, pOrdinal);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandQueue), as_word(pOrdinal));
   return result;
 }
@@ -1087,7 +1186,9 @@ ze_result_t ZE_APICALL traced_zeCommandQueueGetOrdinal(ze_command_queue_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeCommandQueueGetPriority(ze_command_queue_handle_t hCmdQueue, ze_command_queue_priority_t* pPriority) {
   CallRecord record(68, __builtin_return_address(0));
+  CheckedCall checked("zeCommandQueueGetPriority", __builtin_return_address(0));
   const ze_result_t result = zeCommandQueueGetPriority(hCmdQueue, pPriority);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCmdQueue), as_word(pPriority));
   return result;
 }
@@ -1108,6 +1209,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
   CheckedCall checked("zeContextCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreate(hDriver, desc, phContext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(desc), received(result, phContext));
   return result;
 }
@@ -1122,6 +1224,7 @@ ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const 
   CheckedCall checked("zeContextCreateEx", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phContext));
   return result;
 }
@@ -1136,6 +1239,7 @@ ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, cons
   CheckedCall checked("zeContextDestroy", __builtin_return_address(0));
   if (checked) before_zeContextDestroy(hContext);
   const ze_result_t result = zeContextDestroy(hContext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext));
   return result;
 }
@@ -1147,7 +1251,9 @@ ze_result_t ZE_APICALL traced_zeContextDestroy(ze_context_handle_t hContext) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   CallRecord record(73, __builtin_return_address(0));
+  CheckedCall checked("zeContextEvictImage", __builtin_return_address(0));
   const ze_result_t result = zeContextEvictImage(hContext, hDevice, hImage);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
 }
@@ -1159,7 +1265,9 @@ ze_result_t ZE_APICALL traced_zeContextEvictImage(ze_context_handle_t hContext, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   CallRecord record(74, __builtin_return_address(0));
+  CheckedCall checked("zeContextEvictMemory", __builtin_return_address(0));
   const ze_result_t result = zeContextEvictMemory(hContext, hDevice, ptr, size);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
 }
@@ -1171,7 +1279,9 @@ ze_result_t ZE_APICALL traced_zeContextEvictMemory(ze_context_handle_t hContext,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextGetStatus(ze_context_handle_t hContext) {
   CallRecord record(75, __builtin_return_address(0));
+  CheckedCall checked("zeContextGetStatus", __builtin_return_address(0));
   const ze_result_t result = zeContextGetStatus(hContext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext));
   return result;
 }
@@ -1183,7 +1293,9 @@ ze_result_t ZE_APICALL traced_zeContextGetStatus(ze_context_handle_t hContext) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_image_handle_t hImage) {
   CallRecord record(76, __builtin_return_address(0));
+  CheckedCall checked("zeContextMakeImageResident", __builtin_return_address(0));
   const ze_result_t result = zeContextMakeImageResident(hContext, hDevice, hImage);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(hImage));
   return result;
 }
@@ -1195,7 +1307,9 @@ ze_result_t ZE_APICALL traced_zeContextMakeImageResident(ze_context_handle_t hCo
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void* ptr, size_t size) {
   CallRecord record(77, __builtin_return_address(0));
+  CheckedCall checked("zeContextMakeMemoryResident", __builtin_return_address(0));
   const ze_result_t result = zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size));
   return result;
 }
@@ -1207,7 +1321,9 @@ ze_result_t ZE_APICALL traced_zeContextMakeMemoryResident(ze_context_handle_t hC
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
   CallRecord record(78, __builtin_return_address(0));
+  CheckedCall checked("zeContextSystemBarrier", __builtin_return_address(0));
   const ze_result_t result = zeContextSystemBarrier(hContext, hDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice));
   return result;
 }
@@ -1219,7 +1335,9 @@ ze_result_t ZE_APICALL traced_zeContextSystemBarrier(ze_context_handle_t hContex
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value) {
   CallRecord record(79, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceCanAccessPeer", __builtin_return_address(0));
   const ze_result_t result = zeDeviceCanAccessPeer(hDevice, hPeerDevice, value);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(hPeerDevice), as_word(value));
   return result;
 }
@@ -1231,7 +1349,9 @@ ze_result_t ZE_APICALL traced_zeDeviceCanAccessPeer(ze_device_handle_t hDevice, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices) {
   CallRecord record(80, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGet", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGet(hDriver, pCount, phDevices);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
 }
@@ -1243,7 +1363,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGet(ze_driver_handle_t hDriver, uint32_t* 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_device_handle_t hDevice, uint32_t* incrementValue) {
   CallRecord record(81, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetAggregatedCopyOffloadIncrementValue", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetAggregatedCopyOffloadIncrementValue(hDevice, incrementValue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(incrementValue));
   return result;
 }
@@ -1255,7 +1377,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetAggregatedCopyOffloadIncrementValue(ze_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_cache_properties_t* pCacheProperties) {
   CallRecord record(82, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetCacheProperties", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCacheProperties(hDevice, pCount, pCacheProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(pCacheProperties));
   return result;
 }
@@ -1267,7 +1391,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCacheProperties(ze_device_handle_t hDev
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties) {
   CallRecord record(83, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetCommandQueueGroupProperties", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCommandQueueGroupProperties(hDevice, pCount, pCommandQueueGroupProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(pCommandQueueGroupProperties));
   return result;
 }
@@ -1282,6 +1408,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCommandQueueGroupProperties(ze_device_h
   CheckedCall checked("zeDeviceGetComputeProperties", __builtin_return_address(0));
   if (checked) check_structure(pComputeProperties, 0x4, "ze_device_compute_properties_t");
   const ze_result_t result = zeDeviceGetComputeProperties(hDevice, pComputeProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pComputeProperties));
   return result;
 }
@@ -1293,7 +1420,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetComputeProperties(ze_device_handle_t hD
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetCounterBasedEventMaxValue(ze_device_handle_t hDevice, uint64_t* maxValue) {
   CallRecord record(85, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetCounterBasedEventMaxValue", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetCounterBasedEventMaxValue(hDevice, maxValue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(maxValue));
   return result;
 }
@@ -1308,6 +1437,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetCounterBasedEventMaxValue(ze_device_han
   CheckedCall checked("zeDeviceGetExternalMemoryProperties", __builtin_return_address(0));
   if (checked) check_structure(pExternalMemoryProperties, 0xc, "ze_device_external_memory_properties_t");
   const ze_result_t result = zeDeviceGetExternalMemoryProperties(hDevice, pExternalMemoryProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pExternalMemoryProperties));
   return result;
 }
@@ -1319,7 +1449,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetExternalMemoryProperties(ze_device_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetFabricVertexExp(ze_device_handle_t hDevice, ze_fabric_vertex_handle_t* phVertex) {
   CallRecord record(87, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetFabricVertexExp", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetFabricVertexExp(hDevice, phVertex);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), received(result, phVertex));
   return result;
 }
@@ -1331,7 +1463,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetFabricVertexExp(ze_device_handle_t hDev
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t* hostTimestamp, uint64_t* deviceTimestamp) {
   CallRecord record(88, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetGlobalTimestamps", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetGlobalTimestamps(hDevice, hostTimestamp, deviceTimestamp);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(hostTimestamp), as_word(deviceTimestamp));
   return result;
 }
@@ -1346,6 +1480,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetGlobalTimestamps(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetImageProperties", __builtin_return_address(0));
   if (checked) check_structure(pImageProperties, 0xa, "ze_device_image_properties_t");
   const ze_result_t result = zeDeviceGetImageProperties(hDevice, pImageProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pImageProperties));
   return result;
 }
@@ -1360,6 +1495,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetImageProperties(ze_device_handle_t hDev
   CheckedCall checked("zeDeviceGetMemoryAccessProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAccessProperties, 0x8, "ze_device_memory_access_properties_t");
   const ze_result_t result = zeDeviceGetMemoryAccessProperties(hDevice, pMemAccessProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pMemAccessProperties));
   return result;
 }
@@ -1371,7 +1507,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryAccessProperties(ze_device_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties) {
   CallRecord record(91, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetMemoryProperties", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetMemoryProperties(hDevice, pCount, pMemProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(pMemProperties));
   return result;
 }
@@ -1386,6 +1524,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetMemoryProperties(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetModuleProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x5, "ze_device_module_properties_t");
   const ze_result_t result = zeDeviceGetModuleProperties(hDevice, pModuleProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pModuleProperties));
   return result;
 }
@@ -1400,6 +1539,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetModuleProperties(ze_device_handle_t hDe
   CheckedCall checked("zeDeviceGetP2PProperties", __builtin_return_address(0));
   if (checked) check_structure(pP2PProperties, 0xb, "ze_device_p2p_properties_t");
   const ze_result_t result = zeDeviceGetP2PProperties(hDevice, hPeerDevice, pP2PProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(hPeerDevice), as_word(pP2PProperties));
   return result;
 }
@@ -1414,6 +1554,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetP2PProperties(ze_device_handle_t hDevic
   CheckedCall checked("zeDeviceGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDeviceProperties, 0x3, "ze_device_properties_t");
   const ze_result_t result = zeDeviceGetProperties(hDevice, pDeviceProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pDeviceProperties));
   return result;
 }
@@ -1425,7 +1566,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetProperties(ze_device_handle_t hDevice, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t* phRootDevice) {
   CallRecord record(95, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetRootDevice", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRootDevice(hDevice, phRootDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(phRootDevice));
   return result;
 }
@@ -1437,7 +1580,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRootDevice(ze_device_handle_t hDevice, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRuntimeRequirements(ze_device_handle_t hDevice, const void* pObjDesc, size_t* pSize, char* pRequirements) {
   CallRecord record(96, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetRuntimeRequirements", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirements(hDevice, pObjDesc, pSize, pRequirements);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pObjDesc), as_word(pSize), as_word(pRequirements));
   return result;
 }
@@ -1449,7 +1594,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirements(ze_device_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetRuntimeRequirementsKey(ze_device_handle_t hDevice, const char** pKey) {
   CallRecord record(97, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetRuntimeRequirementsKey", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetRuntimeRequirementsKey(hDevice, pKey);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pKey));
   return result;
 }
@@ -1461,7 +1608,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetRuntimeRequirementsKey(ze_device_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetStatus(ze_device_handle_t hDevice) {
   CallRecord record(98, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetStatus", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetStatus(hDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice));
   return result;
 }
@@ -1473,7 +1622,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetStatus(ze_device_handle_t hDevice) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices) {
   CallRecord record(99, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetSubDevices", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetSubDevices(hDevice, pCount, phSubdevices);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phSubdevices));
   return result;
 }
@@ -1485,7 +1636,9 @@ ze_result_t ZE_APICALL traced_zeDeviceGetSubDevices(ze_device_handle_t hDevice, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t* pCount, ze_device_vector_width_properties_ext_t* pVectorWidthProperties) {
   CallRecord record(100, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceGetVectorWidthPropertiesExt", __builtin_return_address(0));
   const ze_result_t result = zeDeviceGetVectorWidthPropertiesExt(hDevice, pCount, pVectorWidthProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(pVectorWidthProperties));
   return result;
 }
@@ -1500,6 +1653,7 @@ ze_result_t ZE_APICALL traced_zeDeviceGetVectorWidthPropertiesExt(ze_device_hand
   CheckedCall checked("zeDeviceImportExternalSemaphoreExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20022, "ze_external_semaphore_ext_desc_t");
   const ze_result_t result = zeDeviceImportExternalSemaphoreExt(hDevice, desc, phSemaphore);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(desc), received(result, phSemaphore));
   return result;
 }
@@ -1514,6 +1668,7 @@ ze_result_t ZE_APICALL traced_zeDeviceImportExternalSemaphoreExt(ze_device_handl
   CheckedCall checked("zeDevicePciGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pPciProperties, 0x10008, "ze_pci_ext_properties_t");
   const ze_result_t result = zeDevicePciGetPropertiesExt(hDevice, pPciProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pPciProperties));
   return result;
 }
@@ -1525,7 +1680,9 @@ ze_result_t ZE_APICALL traced_zeDevicePciGetPropertiesExt(ze_device_handle_t hDe
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
   CallRecord record(103, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceReleaseExternalSemaphoreExt", __builtin_return_address(0));
   const ze_result_t result = zeDeviceReleaseExternalSemaphoreExt(hSemaphore);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hSemaphore));
   return result;
 }
@@ -1537,7 +1694,9 @@ ze_result_t ZE_APICALL traced_zeDeviceReleaseExternalSemaphoreExt(ze_external_se
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceReserveCacheExt(ze_device_handle_t hDevice, size_t cacheLevel, size_t cacheReservationSize) {
   CallRecord record(104, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceReserveCacheExt", __builtin_return_address(0));
   const ze_result_t result = zeDeviceReserveCacheExt(hDevice, cacheLevel, cacheReservationSize);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(cacheLevel), as_word(cacheReservationSize));
   return result;
 }
@@ -1549,7 +1708,9 @@ ze_result_t ZE_APICALL traced_zeDeviceReserveCacheExt(ze_device_handle_t hDevice
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevice, void* ptr, size_t regionSize, ze_cache_ext_region_t cacheRegion) {
   CallRecord record(105, __builtin_return_address(0));
+  CheckedCall checked("zeDeviceSetCacheAdviceExt", __builtin_return_address(0));
   const ze_result_t result = zeDeviceSetCacheAdviceExt(hDevice, ptr, regionSize, cacheRegion);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(ptr), as_word(regionSize), as_word(cacheRegion));
   return result;
 }
@@ -1564,6 +1725,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSetCacheAdviceExt(ze_device_handle_t hDevi
   CheckedCall checked("zeDeviceSynchronize", __builtin_return_address(0));
   const ze_result_t result = zeDeviceSynchronize(hDevice);
   if (checked) after_zeDeviceSynchronize(result, hDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice));
   return result;
 }
@@ -1578,6 +1740,7 @@ ze_result_t ZE_APICALL traced_zeDeviceSynchronize(ze_device_handle_t hDevice) {
   CheckedCall checked("zeDeviceValidateRuntimeRequirements", __builtin_return_address(0));
   if (checked) check_structure(pOut, 0x20046, "ze_validate_runtime_requirements_output_t");
   const ze_result_t result = zeDeviceValidateRuntimeRequirements(hDevice, pRequirements, pOut);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pRequirements), as_word(pOut));
   return result;
 }
@@ -1589,7 +1752,9 @@ ze_result_t ZE_APICALL traced_zeDeviceValidateRuntimeRequirements(ze_device_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* phDrivers) {
   CallRecord record(108, __builtin_return_address(0));
+  CheckedCall checked("zeDriverGet", __builtin_return_address(0));
   const ze_result_t result = zeDriverGet(pCount, phDrivers);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(pCount), as_word(phDrivers));
   return result;
 }
@@ -1601,7 +1766,9 @@ ze_result_t ZE_APICALL traced_zeDriverGet(uint32_t* pCount, ze_driver_handle_t* 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t* version) {
   CallRecord record(109, __builtin_return_address(0));
+  CheckedCall checked("zeDriverGetApiVersion", __builtin_return_address(0));
   const ze_result_t result = zeDriverGetApiVersion(hDriver, version);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(version));
   return result;
 }
@@ -1625,7 +1792,9 @@ ze_context_handle_t ZE_APICALL traced_zeDriverGetDefaultContext(ze_driver_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   CallRecord record(111, __builtin_return_address(0));
+  CheckedCall checked("zeDriverGetExtensionFunctionAddress", __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
 }
@@ -1637,7 +1806,9 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionFunctionAddress(ze_driver_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties) {
   CallRecord record(112, __builtin_return_address(0));
+  CheckedCall checked("zeDriverGetExtensionProperties", __builtin_return_address(0));
   const ze_result_t result = zeDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
 }
@@ -1652,6 +1823,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetExtensionProperties(ze_driver_handle_t 
   CheckedCall checked("zeDriverGetIpcProperties", __builtin_return_address(0));
   if (checked) check_structure(pIpcProperties, 0x2, "ze_driver_ipc_properties_t");
   const ze_result_t result = zeDriverGetIpcProperties(hDriver, pIpcProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pIpcProperties));
   return result;
 }
@@ -1663,7 +1835,9 @@ ze_result_t ZE_APICALL traced_zeDriverGetIpcProperties(ze_driver_handle_t hDrive
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char** ppString) {
   CallRecord record(114, __builtin_return_address(0));
+  CheckedCall checked("zeDriverGetLastErrorDescription", __builtin_return_address(0));
   const ze_result_t result = zeDriverGetLastErrorDescription(hDriver, ppString);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(ppString));
   return result;
 }
@@ -1678,6 +1852,7 @@ ze_result_t ZE_APICALL traced_zeDriverGetLastErrorDescription(ze_driver_handle_t
   CheckedCall checked("zeDriverGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pDriverProperties, 0x1, "ze_driver_properties_t");
   const ze_result_t result = zeDriverGetProperties(hDriver, pDriverProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pDriverProperties));
   return result;
 }
@@ -1689,7 +1864,9 @@ ze_result_t ZE_APICALL traced_zeDriverGetProperties(ze_driver_handle_t hDriver, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_handle_t hDriver, ze_rtas_format_exp_t rtasFormatA, ze_rtas_format_exp_t rtasFormatB) {
   CallRecord record(116, __builtin_return_address(0));
+  CheckedCall checked("zeDriverRTASFormatCompatibilityCheckExp", __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExp(hDriver, rtasFormatA, rtasFormatB);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
 }
@@ -1701,7 +1878,9 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExp(ze_driver_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_handle_t hDriver, ze_rtas_format_ext_t rtasFormatA, ze_rtas_format_ext_t rtasFormatB) {
   CallRecord record(117, __builtin_return_address(0));
+  CheckedCall checked("zeDriverRTASFormatCompatibilityCheckExt", __builtin_return_address(0));
   const ze_result_t result = zeDriverRTASFormatCompatibilityCheckExt(hDriver, rtasFormatA, rtasFormatB);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(rtasFormatA), as_word(rtasFormatB));
   return result;
 }
@@ -1713,7 +1892,9 @@ ze_result_t ZE_APICALL traced_zeDriverRTASFormatCompatibilityCheckExt(ze_driver_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
   CallRecord record(118, __builtin_return_address(0));
+  CheckedCall checked("zeEventCounterBasedCloseIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedCloseIpcHandle(hEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent));
   return result;
 }
@@ -1728,6 +1909,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCloseIpcHandle(ze_event_handle_
   CheckedCall checked("zeEventCounterBasedCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x2003a, "ze_event_counter_based_desc_t");
   const ze_result_t result = zeEventCounterBasedCreate(hContext, hDevice, desc, phEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phEvent));
   return result;
 }
@@ -1739,7 +1921,9 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedCreate(ze_context_handle_t hCon
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedGetDeviceAddress(ze_event_handle_t hEvent, uint64_t* completionValue, uint64_t* deviceAddress) {
   CallRecord record(120, __builtin_return_address(0));
+  CheckedCall checked("zeEventCounterBasedGetDeviceAddress", __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetDeviceAddress(hEvent, completionValue, deviceAddress);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(completionValue), as_word(deviceAddress));
   return result;
 }
@@ -1751,7 +1935,9 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetDeviceAddress(ze_event_handl
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedGetIpcHandle(ze_event_handle_t hEvent, ze_ipc_event_counter_based_handle_t* phIpc) {
   CallRecord record(121, __builtin_return_address(0));
+  CheckedCall checked("zeEventCounterBasedGetIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedGetIpcHandle(hEvent, phIpc);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(phIpc));
   return result;
 }
@@ -1763,7 +1949,9 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedGetIpcHandle(ze_event_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_counter_based_handle_t hIpc, ze_event_handle_t* phEvent) {
   CallRecord record(122, __builtin_return_address(0));
+  CheckedCall checked("zeEventCounterBasedOpenIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hIpc), received(result, phEvent));
   return result;
 }
@@ -1779,6 +1967,7 @@ ze_result_t ZE_APICALL traced_zeEventCounterBasedOpenIpcHandle(ze_context_handle
   if (checked) check_structure(desc, 0x11, "ze_event_desc_t");
   const ze_result_t result = zeEventCreate(hEventPool, desc, phEvent);
   if (checked) after_zeEventCreate(result, hEventPool, desc, phEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEventPool), as_word(desc), received(result, phEvent));
   return result;
 }
@@ -1788,15 +1977,27 @@ ze_result_t ZE_APICALL traced_zeEventCreate(ze_event_pool_handle_t hEventPool, c
   return watched_zeEventCreate(hEventPool, desc, phEvent);
 }
 
+[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventDestroy(ze_event_handle_t hEvent) {
+  CallRecord record(124, __builtin_return_address(0));
+  CheckedCall checked("zeEventDestroy", __builtin_return_address(0));
+  if (checked) before_zeEventDestroy(hEvent);
+  const ze_result_t result = zeEventDestroy(hEvent);
+  if (checked) after_zeEventDestroy(result, hEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
+  record.returned(result, as_word(hEvent));
+  return result;
+}
+
 ze_result_t ZE_APICALL traced_zeEventDestroy(ze_event_handle_t hEvent) {
   if (!is_watched()) [[likely]] return zeEventDestroy(hEvent);
-  if (is_recording()) return recorded_zeEventDestroy(hEvent);
   return watched_zeEventDestroy(hEvent);
 }
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, ze_event_counter_based_flags_t* pFlags) {
   CallRecord record(125, __builtin_return_address(0));
+  CheckedCall checked("zeEventGetCounterBasedFlags", __builtin_return_address(0));
   const ze_result_t result = zeEventGetCounterBasedFlags(hEvent, pFlags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(pFlags));
   return result;
 }
@@ -1808,7 +2009,9 @@ ze_result_t ZE_APICALL traced_zeEventGetCounterBasedFlags(ze_event_handle_t hEve
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(126, __builtin_return_address(0));
+  CheckedCall checked("zeEventGetEventPool", __builtin_return_address(0));
   const ze_result_t result = zeEventGetEventPool(hEvent, phEventPool);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), received(result, phEventPool));
   return result;
 }
@@ -1820,7 +2023,9 @@ ze_result_t ZE_APICALL traced_zeEventGetEventPool(ze_event_handle_t hEvent, ze_e
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pSignalScope) {
   CallRecord record(127, __builtin_return_address(0));
+  CheckedCall checked("zeEventGetSignalScope", __builtin_return_address(0));
   const ze_result_t result = zeEventGetSignalScope(hEvent, pSignalScope);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(pSignalScope));
   return result;
 }
@@ -1832,7 +2037,9 @@ ze_result_t ZE_APICALL traced_zeEventGetSignalScope(ze_event_handle_t hEvent, ze
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t* pWaitScope) {
   CallRecord record(128, __builtin_return_address(0));
+  CheckedCall checked("zeEventGetWaitScope", __builtin_return_address(0));
   const ze_result_t result = zeEventGetWaitScope(hEvent, pWaitScope);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(pWaitScope));
   return result;
 }
@@ -1853,6 +2060,7 @@ ze_result_t ZE_APICALL traced_zeEventHostReset(ze_event_handle_t hEvent) {
   CheckedCall checked("zeEventHostSignal", __builtin_return_address(0));
   if (checked) before_zeEventHostSignal(hEvent);
   const ze_result_t result = zeEventHostSignal(hEvent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent));
   return result;
 }
@@ -1870,7 +2078,9 @@ ze_result_t ZE_APICALL traced_zeEventHostSynchronize(ze_event_handle_t hEvent, u
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
   CallRecord record(132, __builtin_return_address(0));
+  CheckedCall checked("zeEventPoolCloseIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolCloseIpcHandle(hEventPool);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEventPool));
   return result;
 }
@@ -1886,6 +2096,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t h
   if (checked) check_structure(desc, 0x10, "ze_event_pool_desc_t");
   const ze_result_t result = zeEventPoolCreate(hContext, desc, numDevices, phDevices, phEventPool);
   if (checked) after_zeEventPoolCreate(result, hContext, desc, numDevices, phDevices, phEventPool);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phEventPool));
   return result;
 }
@@ -1898,8 +2109,10 @@ ze_result_t ZE_APICALL traced_zeEventPoolCreate(ze_context_handle_t hContext, co
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
   CallRecord record(134, __builtin_return_address(0));
   CheckedCall checked("zeEventPoolDestroy", __builtin_return_address(0));
+  if (checked) before_zeEventPoolDestroy(hEventPool);
   const ze_result_t result = zeEventPoolDestroy(hEventPool);
   if (checked) after_zeEventPoolDestroy(result, hEventPool);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEventPool));
   return result;
 }
@@ -1911,7 +2124,9 @@ ze_result_t ZE_APICALL traced_zeEventPoolDestroy(ze_event_pool_handle_t hEventPo
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t* phContext) {
   CallRecord record(135, __builtin_return_address(0));
+  CheckedCall checked("zeEventPoolGetContextHandle", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetContextHandle(hEventPool, phContext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEventPool), received(result, phContext));
   return result;
 }
@@ -1923,7 +2138,9 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetContextHandle(ze_event_pool_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t* pFlags) {
   CallRecord record(136, __builtin_return_address(0));
+  CheckedCall checked("zeEventPoolGetFlags", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetFlags(hEventPool, pFlags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEventPool), as_word(pFlags));
   return result;
 }
@@ -1935,7 +2152,9 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetFlags(ze_event_pool_handle_t hEventP
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t* phIpc) {
   CallRecord record(137, __builtin_return_address(0));
+  CheckedCall checked("zeEventPoolGetIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolGetIpcHandle(hEventPool, phIpc);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEventPool), as_word(phIpc));
   return result;
 }
@@ -1947,7 +2166,9 @@ ze_result_t ZE_APICALL traced_zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEv
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc, ze_event_pool_handle_t* phEventPool) {
   CallRecord record(138, __builtin_return_address(0));
+  CheckedCall checked("zeEventPoolOpenIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolOpenIpcHandle(hContext, hIpc, phEventPool);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hIpc), received(result, phEventPool));
   return result;
 }
@@ -1959,7 +2180,9 @@ ze_result_t ZE_APICALL traced_zeEventPoolOpenIpcHandle(ze_context_handle_t hCont
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc) {
   CallRecord record(139, __builtin_return_address(0));
+  CheckedCall checked("zeEventPoolPutIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeEventPoolPutIpcHandle(hContext, hIpc);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hIpc));
   return result;
 }
@@ -1974,6 +2197,7 @@ ze_result_t ZE_APICALL traced_zeEventPoolPutIpcHandle(ze_context_handle_t hConte
   CheckedCall checked("zeEventQueryKernelTimestamp", __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestamp(hEvent, dstptr);
   if (checked) after_zeEventQueryKernelTimestamp(result, hEvent, dstptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(dstptr));
   return result;
 }
@@ -1985,7 +2209,9 @@ ze_result_t ZE_APICALL traced_zeEventQueryKernelTimestamp(ze_event_handle_t hEve
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_event_query_kernel_timestamps_results_ext_properties_t* pResults) {
   CallRecord record(141, __builtin_return_address(0));
+  CheckedCall checked("zeEventQueryKernelTimestampsExt", __builtin_return_address(0));
   const ze_result_t result = zeEventQueryKernelTimestampsExt(hEvent, hDevice, pCount, pResults);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pResults));
   return result;
 }
@@ -2003,7 +2229,9 @@ ze_result_t ZE_APICALL traced_zeEventQueryStatus(ze_event_handle_t hEvent) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t* pCount, ze_kernel_timestamp_result_t* pTimestamps) {
   CallRecord record(143, __builtin_return_address(0));
+  CheckedCall checked("zeEventQueryTimestampsExp", __builtin_return_address(0));
   const ze_result_t result = zeEventQueryTimestampsExp(hEvent, hDevice, pCount, pTimestamps);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEvent), as_word(hDevice), as_word(pCount), as_word(pTimestamps));
   return result;
 }
@@ -2015,7 +2243,9 @@ ze_result_t ZE_APICALL traced_zeEventQueryTimestampsExp(ze_event_handle_t hEvent
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
   CallRecord record(144, __builtin_return_address(0));
+  CheckedCall checked("zeExecutableGraphDestroyExt", __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphDestroyExt(hGraph);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hGraph));
   return result;
 }
@@ -2027,7 +2257,9 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphDestroyExt(ze_executable_graph_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeExecutableGraphGetSourceGraphExt(ze_executable_graph_handle_t hGraph, ze_graph_handle_t* phSourceGraph) {
   CallRecord record(145, __builtin_return_address(0));
+  CheckedCall checked("zeExecutableGraphGetSourceGraphExt", __builtin_return_address(0));
   const ze_result_t result = zeExecutableGraphGetSourceGraphExt(hGraph, phSourceGraph);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hGraph), received(result, phSourceGraph));
   return result;
 }
@@ -2039,7 +2271,9 @@ ze_result_t ZE_APICALL traced_zeExecutableGraphGetSourceGraphExt(ze_executable_g
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVertexA, ze_fabric_vertex_handle_t hVertexB, uint32_t* pCount, ze_fabric_edge_handle_t* phEdges) {
   CallRecord record(146, __builtin_return_address(0));
+  CheckedCall checked("zeFabricEdgeGetExp", __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetExp(hVertexA, hVertexB, pCount, phEdges);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVertexA), as_word(hVertexB), as_word(pCount), as_word(phEdges));
   return result;
 }
@@ -2054,6 +2288,7 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetExp(ze_fabric_vertex_handle_t hVert
   CheckedCall checked("zeFabricEdgeGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pEdgeProperties, 0x2000c, "ze_fabric_edge_exp_properties_t");
   const ze_result_t result = zeFabricEdgeGetPropertiesExp(hEdge, pEdgeProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEdge), as_word(pEdgeProperties));
   return result;
 }
@@ -2065,7 +2300,9 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetPropertiesExp(ze_fabric_edge_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t hEdge, ze_fabric_vertex_handle_t* phVertexA, ze_fabric_vertex_handle_t* phVertexB) {
   CallRecord record(148, __builtin_return_address(0));
+  CheckedCall checked("zeFabricEdgeGetVerticesExp", __builtin_return_address(0));
   const ze_result_t result = zeFabricEdgeGetVerticesExp(hEdge, phVertexA, phVertexB);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEdge), received(result, phVertexA), received(result, phVertexB));
   return result;
 }
@@ -2077,7 +2314,9 @@ ze_result_t ZE_APICALL traced_zeFabricEdgeGetVerticesExp(ze_fabric_edge_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle_t hVertex, ze_device_handle_t* phDevice) {
   CallRecord record(149, __builtin_return_address(0));
+  CheckedCall checked("zeFabricVertexGetDeviceExp", __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetDeviceExp(hVertex, phDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVertex), received(result, phDevice));
   return result;
 }
@@ -2089,7 +2328,9 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetDeviceExp(ze_fabric_vertex_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetExp(ze_driver_handle_t hDriver, uint32_t* pCount, ze_fabric_vertex_handle_t* phVertices) {
   CallRecord record(150, __builtin_return_address(0));
+  CheckedCall checked("zeFabricVertexGetExp", __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetExp(hDriver, pCount, phVertices);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pCount), as_word(phVertices));
   return result;
 }
@@ -2104,6 +2345,7 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetExp(ze_driver_handle_t hDriver, u
   CheckedCall checked("zeFabricVertexGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pVertexProperties, 0x2000b, "ze_fabric_vertex_exp_properties_t");
   const ze_result_t result = zeFabricVertexGetPropertiesExp(hVertex, pVertexProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVertex), as_word(pVertexProperties));
   return result;
 }
@@ -2115,7 +2357,9 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetPropertiesExp(ze_fabric_vertex_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_handle_t hVertex, uint32_t* pCount, ze_fabric_vertex_handle_t* phSubvertices) {
   CallRecord record(152, __builtin_return_address(0));
+  CheckedCall checked("zeFabricVertexGetSubVerticesExp", __builtin_return_address(0));
   const ze_result_t result = zeFabricVertexGetSubVerticesExp(hVertex, pCount, phSubvertices);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVertex), as_word(pCount), as_word(phSubvertices));
   return result;
 }
@@ -2130,6 +2374,8 @@ ze_result_t ZE_APICALL traced_zeFabricVertexGetSubVerticesExp(ze_fabric_vertex_h
   CheckedCall checked("zeFenceCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x12, "ze_fence_desc_t");
   const ze_result_t result = zeFenceCreate(hCommandQueue, desc, phFence);
+  if (checked) after_zeFenceCreate(result, hCommandQueue, desc, phFence);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandQueue), as_word(desc), received(result, phFence));
   return result;
 }
@@ -2144,6 +2390,8 @@ ze_result_t ZE_APICALL traced_zeFenceCreate(ze_command_queue_handle_t hCommandQu
   CheckedCall checked("zeFenceDestroy", __builtin_return_address(0));
   if (checked) before_zeFenceDestroy(hFence);
   const ze_result_t result = zeFenceDestroy(hFence);
+  if (checked) after_zeFenceDestroy(result, hFence);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFence));
   return result;
 }
@@ -2173,7 +2421,9 @@ ze_result_t ZE_APICALL traced_zeFenceReset(ze_fence_handle_t hFence) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphCreateExt(ze_context_handle_t hContext, const void* pNext, ze_graph_handle_t* phGraph) {
   CallRecord record(158, __builtin_return_address(0));
+  CheckedCall checked("zeGraphCreateExt", __builtin_return_address(0));
   const ze_result_t result = zeGraphCreateExt(hContext, pNext, phGraph);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(pNext), received(result, phGraph));
   return result;
 }
@@ -2185,7 +2435,9 @@ ze_result_t ZE_APICALL traced_zeGraphCreateExt(ze_context_handle_t hContext, con
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
   CallRecord record(159, __builtin_return_address(0));
+  CheckedCall checked("zeGraphDestroyExt", __builtin_return_address(0));
   const ze_result_t result = zeGraphDestroyExt(hGraph);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hGraph));
   return result;
 }
@@ -2197,7 +2449,9 @@ ze_result_t ZE_APICALL traced_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, const char* filePath, const void* pNext) {
   CallRecord record(160, __builtin_return_address(0));
+  CheckedCall checked("zeGraphDumpContentsExt", __builtin_return_address(0));
   const ze_result_t result = zeGraphDumpContentsExt(hGraph, filePath, pNext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hGraph), as_word(filePath), as_word(pNext));
   return result;
 }
@@ -2209,7 +2463,9 @@ ze_result_t ZE_APICALL traced_zeGraphDumpContentsExt(ze_graph_handle_t hGraph, c
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_command_list_handle_t* phCommandList) {
   CallRecord record(161, __builtin_return_address(0));
+  CheckedCall checked("zeGraphGetPrimaryCommandListExt", __builtin_return_address(0));
   const ze_result_t result = zeGraphGetPrimaryCommandListExt(hGraph, phCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hGraph), received(result, phCommandList));
   return result;
 }
@@ -2221,7 +2477,9 @@ ze_result_t ZE_APICALL traced_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void* pNext, ze_executable_graph_handle_t* phExecutableGraph) {
   CallRecord record(162, __builtin_return_address(0));
+  CheckedCall checked("zeGraphInstantiateExt", __builtin_return_address(0));
   const ze_result_t result = zeGraphInstantiateExt(hGraph, pNext, phExecutableGraph);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hGraph), as_word(pNext), received(result, phExecutableGraph));
   return result;
 }
@@ -2233,7 +2491,9 @@ ze_result_t ZE_APICALL traced_zeGraphInstantiateExt(ze_graph_handle_t hGraph, co
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
   CallRecord record(163, __builtin_return_address(0));
+  CheckedCall checked("zeGraphIsEmptyExt", __builtin_return_address(0));
   const ze_result_t result = zeGraphIsEmptyExt(hGraph);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hGraph));
   return result;
 }
@@ -2245,7 +2505,9 @@ ze_result_t ZE_APICALL traced_zeGraphIsEmptyExt(ze_graph_handle_t hGraph) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback, void* pUserData, const void* pNext) {
   CallRecord record(164, __builtin_return_address(0));
+  CheckedCall checked("zeGraphSetDestructionCallbackExt", __builtin_return_address(0));
   const ze_result_t result = zeGraphSetDestructionCallbackExt(hGraph, pfnCallback, pUserData, pNext);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hGraph), as_word(pfnCallback), as_word(pUserData), as_word(pNext));
   return result;
 }
@@ -2261,6 +2523,7 @@ ze_result_t ZE_APICALL traced_zeGraphSetDestructionCallbackExt(ze_graph_handle_t
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageCreate(hContext, hDevice, desc, phImage);
   if (checked) after_zeImageCreate(result, hContext, hDevice, desc, phImage);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phImage));
   return result;
 }
@@ -2276,6 +2539,7 @@ ze_result_t ZE_APICALL traced_zeImageCreate(ze_context_handle_t hContext, ze_dev
   if (checked) before_zeImageDestroy(hImage);
   const ze_result_t result = zeImageDestroy(hImage);
   if (checked) after_zeImageDestroy(result, hImage);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hImage));
   return result;
 }
@@ -2290,6 +2554,7 @@ ze_result_t ZE_APICALL traced_zeImageDestroy(ze_image_handle_t hImage) {
   CheckedCall checked("zeImageGetAllocPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pImageAllocProperties, 0x1000c, "ze_image_allocation_ext_properties_t");
   const ze_result_t result = zeImageGetAllocPropertiesExt(hContext, hImage, pImageAllocProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hImage), as_word(pImageAllocProperties));
   return result;
 }
@@ -2304,6 +2569,7 @@ ze_result_t ZE_APICALL traced_zeImageGetAllocPropertiesExt(ze_context_handle_t h
   CheckedCall checked("zeImageGetDeviceOffsetExp", __builtin_return_address(0));
   const ze_result_t result = zeImageGetDeviceOffsetExp(hImage, pDeviceOffset);
   if (checked) after_zeImageGetDeviceOffsetExp(result, hImage, pDeviceOffset);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hImage), as_word(pDeviceOffset));
   return result;
 }
@@ -2318,6 +2584,7 @@ ze_result_t ZE_APICALL traced_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage
   CheckedCall checked("zeImageGetMemoryPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pMemoryProperties, 0x20007, "ze_image_memory_properties_exp_t");
   const ze_result_t result = zeImageGetMemoryPropertiesExp(hImage, pMemoryProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hImage), as_word(pMemoryProperties));
   return result;
 }
@@ -2332,6 +2599,7 @@ ze_result_t ZE_APICALL traced_zeImageGetMemoryPropertiesExp(ze_image_handle_t hI
   CheckedCall checked("zeImageGetProperties", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageGetProperties(hDevice, desc, pImageProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(desc), as_word(pImageProperties));
   return result;
 }
@@ -2346,6 +2614,7 @@ ze_result_t ZE_APICALL traced_zeImageGetProperties(ze_device_handle_t hDevice, c
   CheckedCall checked("zeImageViewCreateExp", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExp(hContext, hDevice, desc, hImage, phImageView);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
   return result;
 }
@@ -2360,6 +2629,7 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExp(ze_context_handle_t hContext,
   CheckedCall checked("zeImageViewCreateExt", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x13, "ze_image_desc_t");
   const ze_result_t result = zeImageViewCreateExt(hContext, hDevice, desc, hImage, phImageView);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), as_word(hImage), received(result, phImageView));
   return result;
 }
@@ -2371,7 +2641,9 @@ ze_result_t ZE_APICALL traced_zeImageViewCreateExt(ze_context_handle_t hContext,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeInit(ze_init_flags_t flags) {
   CallRecord record(173, __builtin_return_address(0));
+  CheckedCall checked("zeInit", __builtin_return_address(0));
   const ze_result_t result = zeInit(flags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(flags));
   return result;
 }
@@ -2386,6 +2658,7 @@ ze_result_t ZE_APICALL traced_zeInit(ze_init_flags_t flags) {
   CheckedCall checked("zeInitDrivers", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20021, "ze_init_driver_type_desc_t");
   const ze_result_t result = zeInitDrivers(pCount, phDrivers, desc);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(pCount), as_word(phDrivers), as_word(desc));
   return result;
 }
@@ -2400,6 +2673,8 @@ ze_result_t ZE_APICALL traced_zeInitDrivers(uint32_t* pCount, ze_driver_handle_t
   CheckedCall checked("zeKernelCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x1d, "ze_kernel_desc_t");
   const ze_result_t result = zeKernelCreate(hModule, desc, phKernel);
+  if (checked) after_zeKernelCreate(result, hModule, desc, phKernel);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModule), as_word(desc), received(result, phKernel));
   return result;
 }
@@ -2411,7 +2686,10 @@ ze_result_t ZE_APICALL traced_zeKernelCreate(ze_module_handle_t hModule, const z
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelDestroy(ze_kernel_handle_t hKernel) {
   CallRecord record(176, __builtin_return_address(0));
+  CheckedCall checked("zeKernelDestroy", __builtin_return_address(0));
   const ze_result_t result = zeKernelDestroy(hKernel);
+  if (checked) after_zeKernelDestroy(result, hKernel);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel));
   return result;
 }
@@ -2423,7 +2701,9 @@ ze_result_t ZE_APICALL traced_zeKernelDestroy(ze_kernel_handle_t hKernel) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t* pCount, ze_kernel_allocation_exp_properties_t* pAllocationProperties) {
   CallRecord record(177, __builtin_return_address(0));
+  CheckedCall checked("zeKernelGetAllocationPropertiesExp", __builtin_return_address(0));
   const ze_result_t result = zeKernelGetAllocationPropertiesExp(hKernel, pCount, pAllocationProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(pCount), as_word(pAllocationProperties));
   return result;
 }
@@ -2435,7 +2715,9 @@ ze_result_t ZE_APICALL traced_zeKernelGetAllocationPropertiesExp(ze_kernel_handl
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, size_t* pSize, uint8_t* pKernelBinary) {
   CallRecord record(178, __builtin_return_address(0));
+  CheckedCall checked("zeKernelGetBinaryExp", __builtin_return_address(0));
   const ze_result_t result = zeKernelGetBinaryExp(hKernel, pSize, pKernelBinary);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(pSize), as_word(pKernelBinary));
   return result;
 }
@@ -2447,7 +2729,9 @@ ze_result_t ZE_APICALL traced_zeKernelGetBinaryExp(ze_kernel_handle_t hKernel, s
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t* pFlags) {
   CallRecord record(179, __builtin_return_address(0));
+  CheckedCall checked("zeKernelGetIndirectAccess", __builtin_return_address(0));
   const ze_result_t result = zeKernelGetIndirectAccess(hKernel, pFlags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(pFlags));
   return result;
 }
@@ -2459,7 +2743,9 @@ ze_result_t ZE_APICALL traced_zeKernelGetIndirectAccess(ze_kernel_handle_t hKern
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetName(ze_kernel_handle_t hKernel, size_t* pSize, char* pName) {
   CallRecord record(180, __builtin_return_address(0));
+  CheckedCall checked("zeKernelGetName", __builtin_return_address(0));
   const ze_result_t result = zeKernelGetName(hKernel, pSize, pName);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(pSize), as_word(pName));
   return result;
 }
@@ -2474,6 +2760,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetName(ze_kernel_handle_t hKernel, size_t
   CheckedCall checked("zeKernelGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pKernelProperties, 0x1e, "ze_kernel_properties_t");
   const ze_result_t result = zeKernelGetProperties(hKernel, pKernelProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(pKernelProperties));
   return result;
 }
@@ -2485,7 +2772,9 @@ ze_result_t ZE_APICALL traced_zeKernelGetProperties(ze_kernel_handle_t hKernel, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t* pSize, char** pString) {
   CallRecord record(182, __builtin_return_address(0));
+  CheckedCall checked("zeKernelGetSourceAttributes", __builtin_return_address(0));
   const ze_result_t result = zeKernelGetSourceAttributes(hKernel, pSize, pString);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(pSize), as_word(pString));
   return result;
 }
@@ -2500,6 +2789,7 @@ ze_result_t ZE_APICALL traced_zeKernelGetSourceAttributes(ze_kernel_handle_t hKe
   CheckedCall checked("zeKernelSchedulingHintExp", __builtin_return_address(0));
   if (checked) check_structure(pHint, 0x20004, "ze_scheduling_hint_exp_desc_t");
   const ze_result_t result = zeKernelSchedulingHintExp(hKernel, pHint);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(pHint));
   return result;
 }
@@ -2517,7 +2807,9 @@ ze_result_t ZE_APICALL traced_zeKernelSetArgumentValue(ze_kernel_handle_t hKerne
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
   CallRecord record(185, __builtin_return_address(0));
+  CheckedCall checked("zeKernelSetCacheConfig", __builtin_return_address(0));
   const ze_result_t result = zeKernelSetCacheConfig(hKernel, flags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(flags));
   return result;
 }
@@ -2529,7 +2821,9 @@ ze_result_t ZE_APICALL traced_zeKernelSetCacheConfig(ze_kernel_handle_t hKernel,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t offsetX, uint32_t offsetY, uint32_t offsetZ) {
   CallRecord record(186, __builtin_return_address(0));
+  CheckedCall checked("zeKernelSetGlobalOffsetExp", __builtin_return_address(0));
   const ze_result_t result = zeKernelSetGlobalOffsetExp(hKernel, offsetX, offsetY, offsetZ);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(offsetX), as_word(offsetY), as_word(offsetZ));
   return result;
 }
@@ -2547,7 +2841,9 @@ ze_result_t ZE_APICALL traced_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, u
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
   CallRecord record(188, __builtin_return_address(0));
+  CheckedCall checked("zeKernelSetIndirectAccess", __builtin_return_address(0));
   const ze_result_t result = zeKernelSetIndirectAccess(hKernel, flags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(flags));
   return result;
 }
@@ -2559,7 +2855,9 @@ ze_result_t ZE_APICALL traced_zeKernelSetIndirectAccess(ze_kernel_handle_t hKern
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY, uint32_t globalSizeZ, uint32_t* groupSizeX, uint32_t* groupSizeY, uint32_t* groupSizeZ) {
   CallRecord record(189, __builtin_return_address(0));
+  CheckedCall checked("zeKernelSuggestGroupSize", __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestGroupSize(hKernel, globalSizeX, globalSizeY, globalSizeZ, groupSizeX, groupSizeY, groupSizeZ);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(globalSizeX), as_word(globalSizeY), as_word(globalSizeZ), as_word(groupSizeX), as_word(groupSizeY), as_word(groupSizeZ));
   return result;
 }
@@ -2571,7 +2869,9 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestGroupSize(ze_kernel_handle_t hKerne
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t* totalGroupCount) {
   CallRecord record(190, __builtin_return_address(0));
+  CheckedCall checked("zeKernelSuggestMaxCooperativeGroupCount", __builtin_return_address(0));
   const ze_result_t result = zeKernelSuggestMaxCooperativeGroupCount(hKernel, totalGroupCount);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(totalGroupCount));
   return result;
 }
@@ -2587,6 +2887,7 @@ ze_result_t ZE_APICALL traced_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_
   if (checked) check_structure(device_desc, 0x15, "ze_device_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocDevice(hContext, device_desc, size, alignment, hDevice, pptr);
   if (checked) after_zeMemAllocDevice(result, hContext, device_desc, size, alignment, hDevice, pptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(device_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
   return result;
 }
@@ -2602,6 +2903,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocDevice(ze_context_handle_t hContext, con
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocHost(hContext, host_desc, size, alignment, pptr);
   if (checked) after_zeMemAllocHost(result, hContext, host_desc, size, alignment, pptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(host_desc), as_word(size), as_word(alignment), received(result, pptr));
   return result;
 }
@@ -2618,6 +2920,7 @@ ze_result_t ZE_APICALL traced_zeMemAllocHost(ze_context_handle_t hContext, const
   if (checked) check_structure(host_desc, 0x16, "ze_host_mem_alloc_desc_t");
   const ze_result_t result = zeMemAllocShared(hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
   if (checked) after_zeMemAllocShared(result, hContext, device_desc, host_desc, size, alignment, hDevice, pptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(device_desc), as_word(host_desc), as_word(size), as_word(alignment), as_word(hDevice), received(result, pptr));
   return result;
 }
@@ -2629,7 +2932,10 @@ ze_result_t ZE_APICALL traced_zeMemAllocShared(ze_context_handle_t hContext, con
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void* ptr) {
   CallRecord record(194, __builtin_return_address(0));
+  CheckedCall checked("zeMemCloseIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeMemCloseIpcHandle(hContext, ptr);
+  if (checked) after_zeMemCloseIpcHandle(result, hContext, ptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr));
   return result;
 }
@@ -2645,6 +2951,7 @@ ze_result_t ZE_APICALL traced_zeMemCloseIpcHandle(ze_context_handle_t hContext, 
   if (checked) before_zeMemFree(hContext, ptr);
   const ze_result_t result = zeMemFree(hContext, ptr);
   if (checked) after_zeMemFree(result, hContext, ptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr));
   return result;
 }
@@ -2661,6 +2968,7 @@ ze_result_t ZE_APICALL traced_zeMemFree(ze_context_handle_t hContext, void* ptr)
   if (checked) before_zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   const ze_result_t result = zeMemFreeExt(hContext, pMemFreeDesc, ptr);
   if (checked) after_zeMemFreeExt(result, hContext, pMemFreeDesc, ptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(pMemFreeDesc), as_word(ptr));
   return result;
 }
@@ -2672,7 +2980,9 @@ ze_result_t ZE_APICALL traced_zeMemFreeExt(ze_context_handle_t hContext, const z
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAddressRange(ze_context_handle_t hContext, const void* ptr, void** pBase, size_t* pSize) {
   CallRecord record(197, __builtin_return_address(0));
+  CheckedCall checked("zeMemGetAddressRange", __builtin_return_address(0));
   const ze_result_t result = zeMemGetAddressRange(hContext, ptr, pBase, pSize);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(pBase), as_word(pSize));
   return result;
 }
@@ -2687,6 +2997,7 @@ ze_result_t ZE_APICALL traced_zeMemGetAddressRange(ze_context_handle_t hContext,
   CheckedCall checked("zeMemGetAllocProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemAllocProperties, 0x17, "ze_memory_allocation_properties_t");
   const ze_result_t result = zeMemGetAllocProperties(hContext, ptr, pMemAllocProperties, phDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(pMemAllocProperties), received(result, phDevice));
   return result;
 }
@@ -2698,7 +3009,9 @@ ze_result_t ZE_APICALL traced_zeMemGetAllocProperties(ze_context_handle_t hConte
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t* pAttr) {
   CallRecord record(199, __builtin_return_address(0));
+  CheckedCall checked("zeMemGetAtomicAccessAttributeExp", __builtin_return_address(0));
   const ze_result_t result = zeMemGetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, pAttr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(pAttr));
   return result;
 }
@@ -2710,7 +3023,9 @@ ze_result_t ZE_APICALL traced_zeMemGetAtomicAccessAttributeExp(ze_context_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext, ze_ipc_mem_handle_t ipcHandle, uint64_t* pHandle) {
   CallRecord record(200, __builtin_return_address(0));
+  CheckedCall checked("zeMemGetFileDescriptorFromIpcHandleExp", __builtin_return_address(0));
   const ze_result_t result = zeMemGetFileDescriptorFromIpcHandleExp(hContext, ipcHandle, pHandle);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ipcHandle), as_word(pHandle));
   return result;
 }
@@ -2725,6 +3040,7 @@ ze_result_t ZE_APICALL traced_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_
   CheckedCall checked("zeMemGetIpcHandle", __builtin_return_address(0));
   if (checked) if (const ze_result_t refused = before_zeMemGetIpcHandle(hContext, ptr, pIpcHandle)) return refused;
   const ze_result_t result = zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(pIpcHandle));
   return result;
 }
@@ -2736,7 +3052,9 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandle(ze_context_handle_t hContext, co
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(202, __builtin_return_address(0));
+  CheckedCall checked("zeMemGetIpcHandleFromFileDescriptorExp", __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleFromFileDescriptorExp(hContext, handle, pIpcHandle);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(handle), as_word(pIpcHandle));
   return result;
 }
@@ -2748,7 +3066,9 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void* ptr, void* pNext, ze_ipc_mem_handle_t* pIpcHandle) {
   CallRecord record(203, __builtin_return_address(0));
+  CheckedCall checked("zeMemGetIpcHandleWithProperties", __builtin_return_address(0));
   const ze_result_t result = zeMemGetIpcHandleWithProperties(hContext, ptr, pNext, pIpcHandle);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(pNext), as_word(pIpcHandle));
   return result;
 }
@@ -2760,7 +3080,9 @@ ze_result_t ZE_APICALL traced_zeMemGetIpcHandleWithProperties(ze_context_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemGetPitchFor2dImage(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t imageWidth, size_t imageHeight, unsigned int elementSizeInBytes, size_t* rowPitch) {
   CallRecord record(204, __builtin_return_address(0));
+  CheckedCall checked("zeMemGetPitchFor2dImage", __builtin_return_address(0));
   const ze_result_t result = zeMemGetPitchFor2dImage(hContext, hDevice, imageWidth, imageHeight, elementSizeInBytes, rowPitch);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(imageWidth), as_word(imageHeight), as_word(elementSizeInBytes), as_word(rowPitch));
   return result;
 }
@@ -2772,7 +3094,10 @@ ze_result_t ZE_APICALL traced_zeMemGetPitchFor2dImage(ze_context_handle_t hConte
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr) {
   CallRecord record(205, __builtin_return_address(0));
+  CheckedCall checked("zeMemOpenIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeMemOpenIpcHandle(hContext, hDevice, handle, flags, pptr);
+  if (checked) after_zeMemOpenIpcHandle(result, hContext, hDevice, handle, flags, pptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(handle), as_word(flags), received(result, pptr));
   return result;
 }
@@ -2784,7 +3109,9 @@ ze_result_t ZE_APICALL traced_zeMemOpenIpcHandle(ze_context_handle_t hContext, z
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
   CallRecord record(206, __builtin_return_address(0));
+  CheckedCall checked("zeMemPutIpcHandle", __builtin_return_address(0));
   const ze_result_t result = zeMemPutIpcHandle(hContext, handle);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(handle));
   return result;
 }
@@ -2796,7 +3123,9 @@ ze_result_t ZE_APICALL traced_zeMemPutIpcHandle(ze_context_handle_t hContext, ze
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeMemSetAtomicAccessAttributeExp(ze_context_handle_t hContext, ze_device_handle_t hDevice, const void* ptr, size_t size, ze_memory_atomic_attr_exp_flags_t attr) {
   CallRecord record(207, __builtin_return_address(0));
+  CheckedCall checked("zeMemSetAtomicAccessAttributeExp", __builtin_return_address(0));
   const ze_result_t result = zeMemSetAtomicAccessAttributeExp(hContext, hDevice, ptr, size, attr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(ptr), as_word(size), as_word(attr));
   return result;
 }
@@ -2808,7 +3137,9 @@ ze_result_t ZE_APICALL traced_zeMemSetAtomicAccessAttributeExp(ze_context_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
   CallRecord record(208, __builtin_return_address(0));
+  CheckedCall checked("zeModuleBuildLogDestroy", __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogDestroy(hModuleBuildLog);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModuleBuildLog));
   return result;
 }
@@ -2820,7 +3151,9 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogDestroy(ze_module_build_log_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog) {
   CallRecord record(209, __builtin_return_address(0));
+  CheckedCall checked("zeModuleBuildLogGetString", __builtin_return_address(0));
   const ze_result_t result = zeModuleBuildLogGetString(hModuleBuildLog, pSize, pBuildLog);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModuleBuildLog), as_word(pSize), as_word(pBuildLog));
   return result;
 }
@@ -2836,6 +3169,7 @@ ze_result_t ZE_APICALL traced_zeModuleBuildLogGetString(ze_module_build_log_hand
   if (checked) check_structure(desc, 0x1b, "ze_module_desc_t");
   const ze_result_t result = zeModuleCreate(hContext, hDevice, desc, phModule, phBuildLog);
   if (checked) after_zeModuleCreate(result, hContext, hDevice, desc, phModule, phBuildLog);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phModule), received(result, phBuildLog));
   return result;
 }
@@ -2848,8 +3182,10 @@ ze_result_t ZE_APICALL traced_zeModuleCreate(ze_context_handle_t hContext, ze_de
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleDestroy(ze_module_handle_t hModule) {
   CallRecord record(211, __builtin_return_address(0));
   CheckedCall checked("zeModuleDestroy", __builtin_return_address(0));
+  if (checked) before_zeModuleDestroy(hModule);
   const ze_result_t result = zeModuleDestroy(hModule);
   if (checked) after_zeModuleDestroy(result, hModule);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModule));
   return result;
 }
@@ -2861,7 +3197,9 @@ ze_result_t ZE_APICALL traced_zeModuleDestroy(ze_module_handle_t hModule) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t* phModules, ze_module_build_log_handle_t* phLinkLog) {
   CallRecord record(212, __builtin_return_address(0));
+  CheckedCall checked("zeModuleDynamicLink", __builtin_return_address(0));
   const ze_result_t result = zeModuleDynamicLink(numModules, phModules, phLinkLog);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(numModules), as_word(phModules), received(result, phLinkLog));
   return result;
 }
@@ -2873,7 +3211,9 @@ ze_result_t ZE_APICALL traced_zeModuleDynamicLink(uint32_t numModules, ze_module
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char* pFunctionName, void** pfnFunction) {
   CallRecord record(213, __builtin_return_address(0));
+  CheckedCall checked("zeModuleGetFunctionPointer", __builtin_return_address(0));
   const ze_result_t result = zeModuleGetFunctionPointer(hModule, pFunctionName, pfnFunction);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModule), as_word(pFunctionName), received(result, pfnFunction));
   return result;
 }
@@ -2885,7 +3225,9 @@ ze_result_t ZE_APICALL traced_zeModuleGetFunctionPointer(ze_module_handle_t hMod
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr) {
   CallRecord record(214, __builtin_return_address(0));
+  CheckedCall checked("zeModuleGetGlobalPointer", __builtin_return_address(0));
   const ze_result_t result = zeModuleGetGlobalPointer(hModule, pGlobalName, pSize, pptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModule), as_word(pGlobalName), as_word(pSize), as_word(pptr));
   return result;
 }
@@ -2897,7 +3239,9 @@ ze_result_t ZE_APICALL traced_zeModuleGetGlobalPointer(ze_module_handle_t hModul
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t* pCount, const char** pNames) {
   CallRecord record(215, __builtin_return_address(0));
+  CheckedCall checked("zeModuleGetKernelNames", __builtin_return_address(0));
   const ze_result_t result = zeModuleGetKernelNames(hModule, pCount, pNames);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModule), as_word(pCount), as_word(pNames));
   return result;
 }
@@ -2909,7 +3253,9 @@ ze_result_t ZE_APICALL traced_zeModuleGetKernelNames(ze_module_handle_t hModule,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t* pSize, uint8_t* pModuleNativeBinary) {
   CallRecord record(216, __builtin_return_address(0));
+  CheckedCall checked("zeModuleGetNativeBinary", __builtin_return_address(0));
   const ze_result_t result = zeModuleGetNativeBinary(hModule, pSize, pModuleNativeBinary);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModule), as_word(pSize), as_word(pModuleNativeBinary));
   return result;
 }
@@ -2924,6 +3270,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetNativeBinary(ze_module_handle_t hModule
   CheckedCall checked("zeModuleGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pModuleProperties, 0x1c, "ze_module_properties_t");
   const ze_result_t result = zeModuleGetProperties(hModule, pModuleProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModule), as_word(pModuleProperties));
   return result;
 }
@@ -2938,6 +3285,7 @@ ze_result_t ZE_APICALL traced_zeModuleGetProperties(ze_module_handle_t hModule, 
   CheckedCall checked("zeModuleInspectLinkageExt", __builtin_return_address(0));
   if (checked) check_structure(pInspectDesc, 0x10007, "ze_linkage_inspection_ext_desc_t");
   const ze_result_t result = zeModuleInspectLinkageExt(pInspectDesc, numModules, phModules, phLog);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(pInspectDesc), as_word(numModules), as_word(phModules), received(result, phLog));
   return result;
 }
@@ -2952,6 +3300,8 @@ ze_result_t ZE_APICALL traced_zeModuleInspectLinkageExt(ze_linkage_inspection_ex
   CheckedCall checked("zePhysicalMemCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0x20, "ze_physical_mem_desc_t");
   const ze_result_t result = zePhysicalMemCreate(hContext, hDevice, desc, phPhysicalMemory);
+  if (checked) after_zePhysicalMemCreate(result, hContext, hDevice, desc, phPhysicalMemory);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phPhysicalMemory));
   return result;
 }
@@ -2963,7 +3313,10 @@ ze_result_t ZE_APICALL traced_zePhysicalMemCreate(ze_context_handle_t hContext, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
   CallRecord record(220, __builtin_return_address(0));
+  CheckedCall checked("zePhysicalMemDestroy", __builtin_return_address(0));
   const ze_result_t result = zePhysicalMemDestroy(hContext, hPhysicalMemory);
+  if (checked) after_zePhysicalMemDestroy(result, hContext, hPhysicalMemory);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hPhysicalMemory));
   return result;
 }
@@ -2978,6 +3331,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemDestroy(ze_context_handle_t hContext,
   CheckedCall checked("zePhysicalMemGetProperties", __builtin_return_address(0));
   if (checked) check_structure(pMemProperties, 0x20040, "ze_physical_mem_properties_t");
   const ze_result_t result = zePhysicalMemGetProperties(hContext, hPhysicalMem, pMemProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hPhysicalMem), as_word(pMemProperties));
   return result;
 }
@@ -2992,6 +3346,7 @@ ze_result_t ZE_APICALL traced_zePhysicalMemGetProperties(ze_context_handle_t hCo
   CheckedCall checked("zeRTASBuilderBuildExp", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExp(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
   return result;
 }
@@ -3006,6 +3361,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExp(ze_rtas_builder_exp_handle_t
   CheckedCall checked("zeRTASBuilderBuildExt", __builtin_return_address(0));
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   const ze_result_t result = zeRTASBuilderBuildExt(hBuilder, pBuildOpDescriptor, pScratchBuffer, scratchBufferSizeBytes, pRtasBuffer, rtasBufferSizeBytes, hParallelOperation, pBuildUserPtr, pBounds, pRtasBufferSizeBytes);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pScratchBuffer), as_word(scratchBufferSizeBytes), as_word(pRtasBuffer), as_word(rtasBufferSizeBytes), as_word(hParallelOperation), as_word(pBuildUserPtr), as_word(pBounds), as_word(pRtasBufferSizeBytes));
   return result;
 }
@@ -3021,6 +3377,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderBuildExt(ze_rtas_builder_ext_handle_t
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zeRTASBuilderCommandListAppendCopyExt(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
   if (checked) check_appended(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(dstptr), as_word(srcptr), as_word(size), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -3035,6 +3392,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCommandListAppendCopyExt(ze_command_l
   CheckedCall checked("zeRTASBuilderCreateExp", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x2000e, "ze_rtas_builder_exp_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExp(hDriver, pDescriptor, phBuilder);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
   return result;
 }
@@ -3049,6 +3407,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExp(ze_driver_handle_t hDriver,
   CheckedCall checked("zeRTASBuilderCreateExt", __builtin_return_address(0));
   if (checked) check_structure(pDescriptor, 0x20030, "ze_rtas_builder_ext_desc_t");
   const ze_result_t result = zeRTASBuilderCreateExt(hDriver, pDescriptor, phBuilder);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pDescriptor), received(result, phBuilder));
   return result;
 }
@@ -3060,7 +3419,9 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderCreateExt(ze_driver_handle_t hDriver,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle_t hBuilder) {
   CallRecord record(227, __builtin_return_address(0));
+  CheckedCall checked("zeRTASBuilderDestroyExp", __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExp(hBuilder);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hBuilder));
   return result;
 }
@@ -3072,7 +3433,9 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExp(ze_rtas_builder_exp_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle_t hBuilder) {
   CallRecord record(228, __builtin_return_address(0));
+  CheckedCall checked("zeRTASBuilderDestroyExt", __builtin_return_address(0));
   const ze_result_t result = zeRTASBuilderDestroyExt(hBuilder);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hBuilder));
   return result;
 }
@@ -3088,6 +3451,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderDestroyExt(ze_rtas_builder_ext_handle
   if (checked) check_structure(pBuildOpDescriptor, 0x2000f, "ze_rtas_builder_build_op_exp_desc_t");
   if (checked) check_structure(pProperties, 0x20010, "ze_rtas_builder_exp_properties_t");
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExp(hBuilder, pBuildOpDescriptor, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
   return result;
 }
@@ -3103,6 +3467,7 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExp(ze_rtas_builder
   if (checked) check_structure(pBuildOpDescriptor, 0x20031, "ze_rtas_builder_build_op_ext_desc_t");
   if (checked) check_structure(pProperties, 0x20032, "ze_rtas_builder_ext_properties_t");
   const ze_result_t result = zeRTASBuilderGetBuildPropertiesExt(hBuilder, pBuildOpDescriptor, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hBuilder), as_word(pBuildOpDescriptor), as_word(pProperties));
   return result;
 }
@@ -3114,7 +3479,9 @@ ze_result_t ZE_APICALL traced_zeRTASBuilderGetBuildPropertiesExt(ze_rtas_builder
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationCreateExp(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_exp_handle_t* phParallelOperation) {
   CallRecord record(231, __builtin_return_address(0));
+  CheckedCall checked("zeRTASParallelOperationCreateExp", __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExp(hDriver, phParallelOperation);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), received(result, phParallelOperation));
   return result;
 }
@@ -3126,7 +3493,9 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExp(ze_driver_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationCreateExt(ze_driver_handle_t hDriver, ze_rtas_parallel_operation_ext_handle_t* phParallelOperation) {
   CallRecord record(232, __builtin_return_address(0));
+  CheckedCall checked("zeRTASParallelOperationCreateExt", __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationCreateExt(hDriver, phParallelOperation);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), received(result, phParallelOperation));
   return result;
 }
@@ -3138,7 +3507,9 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationCreateExt(ze_driver_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationDestroyExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   CallRecord record(233, __builtin_return_address(0));
+  CheckedCall checked("zeRTASParallelOperationDestroyExp", __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExp(hParallelOperation);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hParallelOperation));
   return result;
 }
@@ -3150,7 +3521,9 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExp(ze_rtas_parallel
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationDestroyExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   CallRecord record(234, __builtin_return_address(0));
+  CheckedCall checked("zeRTASParallelOperationDestroyExt", __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationDestroyExt(hParallelOperation);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hParallelOperation));
   return result;
 }
@@ -3165,6 +3538,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationDestroyExt(ze_rtas_parallel
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExp", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20011, "ze_rtas_parallel_operation_exp_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExp(hParallelOperation, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hParallelOperation), as_word(pProperties));
   return result;
 }
@@ -3179,6 +3553,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExp(ze_rtas_pa
   CheckedCall checked("zeRTASParallelOperationGetPropertiesExt", __builtin_return_address(0));
   if (checked) check_structure(pProperties, 0x20033, "ze_rtas_parallel_operation_ext_properties_t");
   const ze_result_t result = zeRTASParallelOperationGetPropertiesExt(hParallelOperation, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hParallelOperation), as_word(pProperties));
   return result;
 }
@@ -3190,7 +3565,9 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationGetPropertiesExt(ze_rtas_pa
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationJoinExp(ze_rtas_parallel_operation_exp_handle_t hParallelOperation) {
   CallRecord record(237, __builtin_return_address(0));
+  CheckedCall checked("zeRTASParallelOperationJoinExp", __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExp(hParallelOperation);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hParallelOperation));
   return result;
 }
@@ -3202,7 +3579,9 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExp(ze_rtas_parallel_op
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeRTASParallelOperationJoinExt(ze_rtas_parallel_operation_ext_handle_t hParallelOperation) {
   CallRecord record(238, __builtin_return_address(0));
+  CheckedCall checked("zeRTASParallelOperationJoinExt", __builtin_return_address(0));
   const ze_result_t result = zeRTASParallelOperationJoinExt(hParallelOperation);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hParallelOperation));
   return result;
 }
@@ -3218,6 +3597,7 @@ ze_result_t ZE_APICALL traced_zeRTASParallelOperationJoinExt(ze_rtas_parallel_op
   if (checked) check_structure(desc, 0x1f, "ze_sampler_desc_t");
   const ze_result_t result = zeSamplerCreate(hContext, hDevice, desc, phSampler);
   if (checked) after_zeSamplerCreate(result, hContext, hDevice, desc, phSampler);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(desc), received(result, phSampler));
   return result;
 }
@@ -3232,6 +3612,7 @@ ze_result_t ZE_APICALL traced_zeSamplerCreate(ze_context_handle_t hContext, ze_d
   CheckedCall checked("zeSamplerDestroy", __builtin_return_address(0));
   const ze_result_t result = zeSamplerDestroy(hSampler);
   if (checked) after_zeSamplerDestroy(result, hSampler);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hSampler));
   return result;
 }
@@ -3243,7 +3624,10 @@ ze_result_t ZE_APICALL traced_zeSamplerDestroy(ze_sampler_handle_t hSampler) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemFree(ze_context_handle_t hContext, const void* ptr, size_t size) {
   CallRecord record(241, __builtin_return_address(0));
+  CheckedCall checked("zeVirtualMemFree", __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemFree(hContext, ptr, size);
+  if (checked) after_zeVirtualMemFree(result, hContext, ptr, size);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(size));
   return result;
 }
@@ -3255,7 +3639,9 @@ ze_result_t ZE_APICALL traced_zeVirtualMemFree(ze_context_handle_t hContext, con
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t* access, size_t* outSize) {
   CallRecord record(242, __builtin_return_address(0));
+  CheckedCall checked("zeVirtualMemGetAccessAttribute", __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemGetAccessAttribute(hContext, ptr, size, access, outSize);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(access), as_word(outSize));
   return result;
 }
@@ -3267,7 +3653,9 @@ ze_result_t ZE_APICALL traced_zeVirtualMemGetAccessAttribute(ze_context_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemMap(ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access) {
   CallRecord record(243, __builtin_return_address(0));
+  CheckedCall checked("zeVirtualMemMap", __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemMap(hContext, ptr, size, hPhysicalMemory, offset, access);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(hPhysicalMemory), as_word(offset), as_word(access));
   return result;
 }
@@ -3279,7 +3667,9 @@ ze_result_t ZE_APICALL traced_zeVirtualMemMap(ze_context_handle_t hContext, cons
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize) {
   CallRecord record(244, __builtin_return_address(0));
+  CheckedCall checked("zeVirtualMemQueryPageSize", __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemQueryPageSize(hContext, hDevice, size, pagesize);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(size), as_word(pagesize));
   return result;
 }
@@ -3291,7 +3681,10 @@ ze_result_t ZE_APICALL traced_zeVirtualMemQueryPageSize(ze_context_handle_t hCon
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemReserve(ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr) {
   CallRecord record(245, __builtin_return_address(0));
+  CheckedCall checked("zeVirtualMemReserve", __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemReserve(hContext, pStart, size, pptr);
+  if (checked) after_zeVirtualMemReserve(result, hContext, pStart, size, pptr);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(pStart), as_word(size), received(result, pptr));
   return result;
 }
@@ -3303,7 +3696,9 @@ ze_result_t ZE_APICALL traced_zeVirtualMemReserve(ze_context_handle_t hContext, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void* ptr, size_t size, ze_memory_access_attribute_t access) {
   CallRecord record(246, __builtin_return_address(0));
+  CheckedCall checked("zeVirtualMemSetAccessAttribute", __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemSetAccessAttribute(hContext, ptr, size, access);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(size), as_word(access));
   return result;
 }
@@ -3315,7 +3710,9 @@ ze_result_t ZE_APICALL traced_zeVirtualMemSetAccessAttribute(ze_context_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zeVirtualMemUnmap(ze_context_handle_t hContext, const void* ptr, size_t size) {
   CallRecord record(247, __builtin_return_address(0));
+  CheckedCall checked("zeVirtualMemUnmap", __builtin_return_address(0));
   const ze_result_t result = zeVirtualMemUnmap(hContext, ptr, size);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(ptr), as_word(size));
   return result;
 }
@@ -3339,7 +3736,9 @@ ze_context_handle_t ZE_APICALL traced_zerGetDefaultContext() {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zerGetLastErrorDescription(const char** ppString) {
   CallRecord record(249, __builtin_return_address(0));
+  CheckedCall checked("zerGetLastErrorDescription", __builtin_return_address(0));
   const ze_result_t result = zerGetLastErrorDescription(ppString);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(ppString));
   return result;
 }
@@ -3375,7 +3774,9 @@ ze_device_handle_t ZE_APICALL traced_zerTranslateIdentifierToDeviceHandle(uint32
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEccAvailable(zes_device_handle_t hDevice, ze_bool_t* pAvailable) {
   CallRecord record(252, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEccAvailable", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccAvailable(hDevice, pAvailable);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pAvailable));
   return result;
 }
@@ -3387,7 +3788,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEccAvailable(zes_device_handle_t hDevice,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEccConfigurable(zes_device_handle_t hDevice, ze_bool_t* pConfigurable) {
   CallRecord record(253, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEccConfigurable", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEccConfigurable(hDevice, pConfigurable);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pConfigurable));
   return result;
 }
@@ -3399,7 +3802,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEccConfigurable(zes_device_handle_t hDevi
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   CallRecord record(254, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumActiveVFExp", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumActiveVFExp(hDevice, pCount, phVFhandle);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
 }
@@ -3411,7 +3816,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumActiveVFExp(zes_device_handle_t hDevi
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumDiagnosticTestSuites(zes_device_handle_t hDevice, uint32_t* pCount, zes_diag_handle_t* phDiagnostics) {
   CallRecord record(255, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumDiagnosticTestSuites", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumDiagnosticTestSuites(hDevice, pCount, phDiagnostics);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phDiagnostics));
   return result;
 }
@@ -3423,7 +3830,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumDiagnosticTestSuites(zes_device_handl
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_vf_handle_t* phVFhandle) {
   CallRecord record(256, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumEnabledVFExp", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEnabledVFExp(hDevice, pCount, phVFhandle);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phVFhandle));
   return result;
 }
@@ -3435,7 +3844,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEnabledVFExp(zes_device_handle_t hDev
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumEngineGroups(zes_device_handle_t hDevice, uint32_t* pCount, zes_engine_handle_t* phEngine) {
   CallRecord record(257, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumEngineGroups", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumEngineGroups(hDevice, pCount, phEngine);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phEngine));
   return result;
 }
@@ -3447,7 +3858,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumEngineGroups(zes_device_handle_t hDev
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFabricPorts(zes_device_handle_t hDevice, uint32_t* pCount, zes_fabric_port_handle_t* phPort) {
   CallRecord record(258, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumFabricPorts", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFabricPorts(hDevice, pCount, phPort);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPort));
   return result;
 }
@@ -3459,7 +3872,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFabricPorts(zes_device_handle_t hDevi
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFans(zes_device_handle_t hDevice, uint32_t* pCount, zes_fan_handle_t* phFan) {
   CallRecord record(259, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumFans", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFans(hDevice, pCount, phFan);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFan));
   return result;
 }
@@ -3471,7 +3886,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFans(zes_device_handle_t hDevice, uin
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFirmwares(zes_device_handle_t hDevice, uint32_t* pCount, zes_firmware_handle_t* phFirmware) {
   CallRecord record(260, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumFirmwares", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFirmwares(hDevice, pCount, phFirmware);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFirmware));
   return result;
 }
@@ -3483,7 +3900,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFirmwares(zes_device_handle_t hDevice
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumFrequencyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_freq_handle_t* phFrequency) {
   CallRecord record(261, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumFrequencyDomains", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumFrequencyDomains(hDevice, pCount, phFrequency);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phFrequency));
   return result;
 }
@@ -3495,7 +3914,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumFrequencyDomains(zes_device_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumLeds(zes_device_handle_t hDevice, uint32_t* pCount, zes_led_handle_t* phLed) {
   CallRecord record(262, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumLeds", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumLeds(hDevice, pCount, phLed);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phLed));
   return result;
 }
@@ -3507,7 +3928,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumLeds(zes_device_handle_t hDevice, uin
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumMemoryModules(zes_device_handle_t hDevice, uint32_t* pCount, zes_mem_handle_t* phMemory) {
   CallRecord record(263, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumMemoryModules", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumMemoryModules(hDevice, pCount, phMemory);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMemory));
   return result;
 }
@@ -3519,7 +3942,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumMemoryModules(zes_device_handle_t hDe
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumOverclockDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_overclock_handle_t* phDomainHandle) {
   CallRecord record(264, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumOverclockDomains", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumOverclockDomains(hDevice, pCount, phDomainHandle);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phDomainHandle));
   return result;
 }
@@ -3531,7 +3956,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumOverclockDomains(zes_device_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPerformanceFactorDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_perf_handle_t* phPerf) {
   CallRecord record(265, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumPerformanceFactorDomains", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPerformanceFactorDomains(hDevice, pCount, phPerf);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPerf));
   return result;
 }
@@ -3543,7 +3970,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPerformanceFactorDomains(zes_device_h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPowerDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_pwr_handle_t* phPower) {
   CallRecord record(266, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumPowerDomains", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPowerDomains(hDevice, pCount, phPower);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPower));
   return result;
 }
@@ -3555,7 +3984,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPowerDomains(zes_device_handle_t hDev
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumPsus(zes_device_handle_t hDevice, uint32_t* pCount, zes_psu_handle_t* phPsu) {
   CallRecord record(267, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumPsus", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumPsus(hDevice, pCount, phPsu);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phPsu));
   return result;
 }
@@ -3567,7 +3998,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumPsus(zes_device_handle_t hDevice, uin
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumRasErrorSets(zes_device_handle_t hDevice, uint32_t* pCount, zes_ras_handle_t* phRas) {
   CallRecord record(268, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumRasErrorSets", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumRasErrorSets(hDevice, pCount, phRas);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phRas));
   return result;
 }
@@ -3579,7 +4012,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumRasErrorSets(zes_device_handle_t hDev
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumSchedulers(zes_device_handle_t hDevice, uint32_t* pCount, zes_sched_handle_t* phScheduler) {
   CallRecord record(269, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumSchedulers", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumSchedulers(hDevice, pCount, phScheduler);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phScheduler));
   return result;
 }
@@ -3591,7 +4026,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumSchedulers(zes_device_handle_t hDevic
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumStandbyDomains(zes_device_handle_t hDevice, uint32_t* pCount, zes_standby_handle_t* phStandby) {
   CallRecord record(270, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumStandbyDomains", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumStandbyDomains(hDevice, pCount, phStandby);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phStandby));
   return result;
 }
@@ -3603,7 +4040,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumStandbyDomains(zes_device_handle_t hD
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEnumTemperatureSensors(zes_device_handle_t hDevice, uint32_t* pCount, zes_temp_handle_t* phTemperature) {
   CallRecord record(271, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEnumTemperatureSensors", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEnumTemperatureSensors(hDevice, pCount, phTemperature);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phTemperature));
   return result;
 }
@@ -3615,7 +4054,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEnumTemperatureSensors(zes_device_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceEventRegister(zes_device_handle_t hDevice, zes_event_type_flags_t events) {
   CallRecord record(272, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceEventRegister", __builtin_return_address(0));
   const ze_result_t result = zesDeviceEventRegister(hDevice, events);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(events));
   return result;
 }
@@ -3627,7 +4068,9 @@ ze_result_t ZE_APICALL traced_zesDeviceEventRegister(zes_device_handle_t hDevice
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t* pCount, zes_device_handle_t* phDevices) {
   CallRecord record(273, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceGet", __builtin_return_address(0));
   const ze_result_t result = zesDeviceGet(hDriver, pCount, phDevices);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pCount), as_word(phDevices));
   return result;
 }
@@ -3639,7 +4082,9 @@ ze_result_t ZE_APICALL traced_zesDeviceGet(zes_driver_handle_t hDriver, uint32_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetCardPowerDomain(zes_device_handle_t hDevice, zes_pwr_handle_t* phPower) {
   CallRecord record(274, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceGetCardPowerDomain", __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetCardPowerDomain(hDevice, phPower);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(phPower));
   return result;
 }
@@ -3651,7 +4096,9 @@ ze_result_t ZE_APICALL traced_zesDeviceGetCardPowerDomain(zes_device_handle_t hD
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetEccState(zes_device_handle_t hDevice, zes_device_ecc_properties_t* pState) {
   CallRecord record(275, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceGetEccState", __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetEccState(hDevice, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
@@ -3663,7 +4110,9 @@ ze_result_t ZE_APICALL traced_zesDeviceGetEccState(zes_device_handle_t hDevice, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetOverclockControls(zes_device_handle_t hDevice, zes_overclock_domain_t domainType, uint32_t* pAvailableControls) {
   CallRecord record(276, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceGetOverclockControls", __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockControls(hDevice, domainType, pAvailableControls);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(domainType), as_word(pAvailableControls));
   return result;
 }
@@ -3675,7 +4124,9 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockControls(zes_device_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetOverclockDomains(zes_device_handle_t hDevice, uint32_t* pOverclockDomains) {
   CallRecord record(277, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceGetOverclockDomains", __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetOverclockDomains(hDevice, pOverclockDomains);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pOverclockDomains));
   return result;
 }
@@ -3687,7 +4138,9 @@ ze_result_t ZE_APICALL traced_zesDeviceGetOverclockDomains(zes_device_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetProperties(zes_device_handle_t hDevice, zes_device_properties_t* pProperties) {
   CallRecord record(278, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetProperties(hDevice, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
@@ -3699,7 +4152,9 @@ ze_result_t ZE_APICALL traced_zesDeviceGetProperties(zes_device_handle_t hDevice
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetState(zes_device_handle_t hDevice, zes_device_state_t* pState) {
   CallRecord record(279, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceGetState", __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetState(hDevice, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
@@ -3711,7 +4166,9 @@ ze_result_t ZE_APICALL traced_zesDeviceGetState(zes_device_handle_t hDevice, zes
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceGetSubDevicePropertiesExp(zes_device_handle_t hDevice, uint32_t* pCount, zes_subdevice_exp_properties_t* pSubdeviceProps) {
   CallRecord record(280, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceGetSubDevicePropertiesExp", __builtin_return_address(0));
   const ze_result_t result = zesDeviceGetSubDevicePropertiesExp(hDevice, pCount, pSubdeviceProps);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(pSubdeviceProps));
   return result;
 }
@@ -3723,7 +4180,9 @@ ze_result_t ZE_APICALL traced_zesDeviceGetSubDevicePropertiesExp(zes_device_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetBars(zes_device_handle_t hDevice, uint32_t* pCount, zes_pci_bar_properties_t* pProperties) {
   CallRecord record(281, __builtin_return_address(0));
+  CheckedCall checked("zesDevicePciGetBars", __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetBars(hDevice, pCount, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(pProperties));
   return result;
 }
@@ -3735,7 +4194,9 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetBars(zes_device_handle_t hDevice, u
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetProperties(zes_device_handle_t hDevice, zes_pci_properties_t* pProperties) {
   CallRecord record(282, __builtin_return_address(0));
+  CheckedCall checked("zesDevicePciGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetProperties(hDevice, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
@@ -3747,7 +4208,9 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetProperties(zes_device_handle_t hDev
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetState(zes_device_handle_t hDevice, zes_pci_state_t* pState) {
   CallRecord record(283, __builtin_return_address(0));
+  CheckedCall checked("zesDevicePciGetState", __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetState(hDevice, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pState));
   return result;
 }
@@ -3759,7 +4222,9 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetState(zes_device_handle_t hDevice, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciGetStats(zes_device_handle_t hDevice, zes_pci_stats_t* pStats) {
   CallRecord record(284, __builtin_return_address(0));
+  CheckedCall checked("zesDevicePciGetStats", __builtin_return_address(0));
   const ze_result_t result = zesDevicePciGetStats(hDevice, pStats);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pStats));
   return result;
 }
@@ -3771,7 +4236,9 @@ ze_result_t ZE_APICALL traced_zesDevicePciGetStats(zes_device_handle_t hDevice, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t hDevice, ze_bool_t shouldDowngrade, zes_device_action_t* pendingAction) {
   CallRecord record(285, __builtin_return_address(0));
+  CheckedCall checked("zesDevicePciLinkSpeedUpdateExt", __builtin_return_address(0));
   const ze_result_t result = zesDevicePciLinkSpeedUpdateExt(hDevice, shouldDowngrade, pendingAction);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(shouldDowngrade), as_word(pendingAction));
   return result;
 }
@@ -3783,7 +4250,9 @@ ze_result_t ZE_APICALL traced_zesDevicePciLinkSpeedUpdateExt(zes_device_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceProcessesGetState(zes_device_handle_t hDevice, uint32_t* pCount, zes_process_state_t* pProcesses) {
   CallRecord record(286, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceProcessesGetState", __builtin_return_address(0));
   const ze_result_t result = zesDeviceProcessesGetState(hDevice, pCount, pProcesses);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(pProcesses));
   return result;
 }
@@ -3795,7 +4264,9 @@ ze_result_t ZE_APICALL traced_zesDeviceProcessesGetState(zes_device_handle_t hDe
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceReadOverclockState(zes_device_handle_t hDevice, zes_overclock_mode_t* pOverclockMode, ze_bool_t* pWaiverSetting, ze_bool_t* pOverclockState, zes_pending_action_t* pPendingAction, ze_bool_t* pPendingReset) {
   CallRecord record(287, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceReadOverclockState", __builtin_return_address(0));
   const ze_result_t result = zesDeviceReadOverclockState(hDevice, pOverclockMode, pWaiverSetting, pOverclockState, pPendingAction, pPendingReset);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pOverclockMode), as_word(pWaiverSetting), as_word(pOverclockState), as_word(pPendingAction), as_word(pPendingReset));
   return result;
 }
@@ -3807,7 +4278,9 @@ ze_result_t ZE_APICALL traced_zesDeviceReadOverclockState(zes_device_handle_t hD
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceReset(zes_device_handle_t hDevice, ze_bool_t force) {
   CallRecord record(288, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceReset", __builtin_return_address(0));
   const ze_result_t result = zesDeviceReset(hDevice, force);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(force));
   return result;
 }
@@ -3819,7 +4292,9 @@ ze_result_t ZE_APICALL traced_zesDeviceReset(zes_device_handle_t hDevice, ze_boo
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceResetExt(zes_device_handle_t hDevice, zes_reset_properties_t* pProperties) {
   CallRecord record(289, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceResetExt", __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetExt(hDevice, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pProperties));
   return result;
 }
@@ -3831,7 +4306,9 @@ ze_result_t ZE_APICALL traced_zesDeviceResetExt(zes_device_handle_t hDevice, zes
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceResetOverclockSettings(zes_device_handle_t hDevice, ze_bool_t onShippedState) {
   CallRecord record(290, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceResetOverclockSettings", __builtin_return_address(0));
   const ze_result_t result = zesDeviceResetOverclockSettings(hDevice, onShippedState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(onShippedState));
   return result;
 }
@@ -3843,7 +4320,9 @@ ze_result_t ZE_APICALL traced_zesDeviceResetOverclockSettings(zes_device_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceSetEccState(zes_device_handle_t hDevice, const zes_device_ecc_desc_t* newState, zes_device_ecc_properties_t* pState) {
   CallRecord record(291, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceSetEccState", __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetEccState(hDevice, newState, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(newState), as_word(pState));
   return result;
 }
@@ -3855,7 +4334,9 @@ ze_result_t ZE_APICALL traced_zesDeviceSetEccState(zes_device_handle_t hDevice, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDeviceSetOverclockWaiver(zes_device_handle_t hDevice) {
   CallRecord record(292, __builtin_return_address(0));
+  CheckedCall checked("zesDeviceSetOverclockWaiver", __builtin_return_address(0));
   const ze_result_t result = zesDeviceSetOverclockWaiver(hDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice));
   return result;
 }
@@ -3867,7 +4348,9 @@ ze_result_t ZE_APICALL traced_zesDeviceSetOverclockWaiver(zes_device_handle_t hD
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsGetProperties(zes_diag_handle_t hDiagnostics, zes_diag_properties_t* pProperties) {
   CallRecord record(293, __builtin_return_address(0));
+  CheckedCall checked("zesDiagnosticsGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetProperties(hDiagnostics, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDiagnostics), as_word(pProperties));
   return result;
 }
@@ -3879,7 +4362,9 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetProperties(zes_diag_handle_t hDia
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnostics, uint32_t* pCount, zes_diag_test_t* pTests) {
   CallRecord record(294, __builtin_return_address(0));
+  CheckedCall checked("zesDiagnosticsGetTests", __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsGetTests(hDiagnostics, pCount, pTests);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDiagnostics), as_word(pCount), as_word(pTests));
   return result;
 }
@@ -3891,7 +4376,9 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsGetTests(zes_diag_handle_t hDiagnost
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnostics, uint32_t startIndex, uint32_t endIndex, zes_diag_result_t* pResult) {
   CallRecord record(295, __builtin_return_address(0));
+  CheckedCall checked("zesDiagnosticsRunTests", __builtin_return_address(0));
   const ze_result_t result = zesDiagnosticsRunTests(hDiagnostics, startIndex, endIndex, pResult);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDiagnostics), as_word(startIndex), as_word(endIndex), as_word(pResult));
   return result;
 }
@@ -3903,7 +4390,9 @@ ze_result_t ZE_APICALL traced_zesDiagnosticsRunTests(zes_diag_handle_t hDiagnost
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverEventListen(ze_driver_handle_t hDriver, uint32_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   CallRecord record(296, __builtin_return_address(0));
+  CheckedCall checked("zesDriverEventListen", __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListen(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
 }
@@ -3915,7 +4404,9 @@ ze_result_t ZE_APICALL traced_zesDriverEventListen(ze_driver_handle_t hDriver, u
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverEventListenEx(ze_driver_handle_t hDriver, uint64_t timeout, uint32_t count, zes_device_handle_t* phDevices, uint32_t* pNumDeviceEvents, zes_event_type_flags_t* pEvents) {
   CallRecord record(297, __builtin_return_address(0));
+  CheckedCall checked("zesDriverEventListenEx", __builtin_return_address(0));
   const ze_result_t result = zesDriverEventListenEx(hDriver, timeout, count, phDevices, pNumDeviceEvents, pEvents);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(timeout), as_word(count), as_word(phDevices), as_word(pNumDeviceEvents), as_word(pEvents));
   return result;
 }
@@ -3927,7 +4418,9 @@ ze_result_t ZE_APICALL traced_zesDriverEventListenEx(ze_driver_handle_t hDriver,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGet(uint32_t* pCount, zes_driver_handle_t* phDrivers) {
   CallRecord record(298, __builtin_return_address(0));
+  CheckedCall checked("zesDriverGet", __builtin_return_address(0));
   const ze_result_t result = zesDriverGet(pCount, phDrivers);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(pCount), as_word(phDrivers));
   return result;
 }
@@ -3939,7 +4432,9 @@ ze_result_t ZE_APICALL traced_zesDriverGet(uint32_t* pCount, zes_driver_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hDriver, zes_uuid_t uuid, zes_device_handle_t* phDevice, ze_bool_t* onSubdevice, uint32_t* subdeviceId) {
   CallRecord record(299, __builtin_return_address(0));
+  CheckedCall checked("zesDriverGetDeviceByUuidExp", __builtin_return_address(0));
   const ze_result_t result = zesDriverGetDeviceByUuidExp(hDriver, uuid, phDevice, onSubdevice, subdeviceId);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(uuid), received(result, phDevice), as_word(onSubdevice), as_word(subdeviceId));
   return result;
 }
@@ -3951,7 +4446,9 @@ ze_result_t ZE_APICALL traced_zesDriverGetDeviceByUuidExp(zes_driver_handle_t hD
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetExtensionFunctionAddress(zes_driver_handle_t hDriver, const char* name, void** ppFunctionAddress) {
   CallRecord record(300, __builtin_return_address(0));
+  CheckedCall checked("zesDriverGetExtensionFunctionAddress", __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionFunctionAddress(hDriver, name, ppFunctionAddress);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(name), received(result, ppFunctionAddress));
   return result;
 }
@@ -3963,7 +4460,9 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionFunctionAddress(zes_driver_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesDriverGetExtensionProperties(zes_driver_handle_t hDriver, uint32_t* pCount, zes_driver_extension_properties_t* pExtensionProperties) {
   CallRecord record(301, __builtin_return_address(0));
+  CheckedCall checked("zesDriverGetExtensionProperties", __builtin_return_address(0));
   const ze_result_t result = zesDriverGetExtensionProperties(hDriver, pCount, pExtensionProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(pCount), as_word(pExtensionProperties));
   return result;
 }
@@ -3975,7 +4474,9 @@ ze_result_t ZE_APICALL traced_zesDriverGetExtensionProperties(zes_driver_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetActivity(zes_engine_handle_t hEngine, zes_engine_stats_t* pStats) {
   CallRecord record(302, __builtin_return_address(0));
+  CheckedCall checked("zesEngineGetActivity", __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivity(hEngine, pStats);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEngine), as_word(pStats));
   return result;
 }
@@ -3987,7 +4488,9 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivity(zes_engine_handle_t hEngine, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetActivityExt(zes_engine_handle_t hEngine, uint32_t* pCount, zes_engine_stats_t* pStats) {
   CallRecord record(303, __builtin_return_address(0));
+  CheckedCall checked("zesEngineGetActivityExt", __builtin_return_address(0));
   const ze_result_t result = zesEngineGetActivityExt(hEngine, pCount, pStats);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEngine), as_word(pCount), as_word(pStats));
   return result;
 }
@@ -3999,7 +4502,9 @@ ze_result_t ZE_APICALL traced_zesEngineGetActivityExt(zes_engine_handle_t hEngin
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesEngineGetProperties(zes_engine_handle_t hEngine, zes_engine_properties_t* pProperties) {
   CallRecord record(304, __builtin_return_address(0));
+  CheckedCall checked("zesEngineGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesEngineGetProperties(hEngine, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hEngine), as_word(pProperties));
   return result;
 }
@@ -4011,7 +4516,9 @@ ze_result_t ZE_APICALL traced_zesEngineGetProperties(zes_engine_handle_t hEngine
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetConfig(zes_fabric_port_handle_t hPort, zes_fabric_port_config_t* pConfig) {
   CallRecord record(305, __builtin_return_address(0));
+  CheckedCall checked("zesFabricPortGetConfig", __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetConfig(hPort, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPort), as_word(pConfig));
   return result;
 }
@@ -4023,7 +4530,9 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetConfig(zes_fabric_port_handle_t hP
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetFabricErrorCounters(zes_fabric_port_handle_t hPort, zes_fabric_port_error_counters_t* pErrors) {
   CallRecord record(306, __builtin_return_address(0));
+  CheckedCall checked("zesFabricPortGetFabricErrorCounters", __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetFabricErrorCounters(hPort, pErrors);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPort), as_word(pErrors));
   return result;
 }
@@ -4035,7 +4544,9 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetFabricErrorCounters(zes_fabric_por
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetLinkType(zes_fabric_port_handle_t hPort, zes_fabric_link_type_t* pLinkType) {
   CallRecord record(307, __builtin_return_address(0));
+  CheckedCall checked("zesFabricPortGetLinkType", __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetLinkType(hPort, pLinkType);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPort), as_word(pLinkType));
   return result;
 }
@@ -4047,7 +4558,9 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetLinkType(zes_fabric_port_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetMultiPortThroughput(zes_device_handle_t hDevice, uint32_t numPorts, zes_fabric_port_handle_t* phPort, zes_fabric_port_throughput_t** pThroughput) {
   CallRecord record(308, __builtin_return_address(0));
+  CheckedCall checked("zesFabricPortGetMultiPortThroughput", __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetMultiPortThroughput(hDevice, numPorts, phPort, pThroughput);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(numPorts), as_word(phPort), as_word(pThroughput));
   return result;
 }
@@ -4059,7 +4572,9 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetMultiPortThroughput(zes_device_han
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetProperties(zes_fabric_port_handle_t hPort, zes_fabric_port_properties_t* pProperties) {
   CallRecord record(309, __builtin_return_address(0));
+  CheckedCall checked("zesFabricPortGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetProperties(hPort, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPort), as_word(pProperties));
   return result;
 }
@@ -4071,7 +4586,9 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetProperties(zes_fabric_port_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetState(zes_fabric_port_handle_t hPort, zes_fabric_port_state_t* pState) {
   CallRecord record(310, __builtin_return_address(0));
+  CheckedCall checked("zesFabricPortGetState", __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetState(hPort, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPort), as_word(pState));
   return result;
 }
@@ -4083,7 +4600,9 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetState(zes_fabric_port_handle_t hPo
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortGetThroughput(zes_fabric_port_handle_t hPort, zes_fabric_port_throughput_t* pThroughput) {
   CallRecord record(311, __builtin_return_address(0));
+  CheckedCall checked("zesFabricPortGetThroughput", __builtin_return_address(0));
   const ze_result_t result = zesFabricPortGetThroughput(hPort, pThroughput);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPort), as_word(pThroughput));
   return result;
 }
@@ -4095,7 +4614,9 @@ ze_result_t ZE_APICALL traced_zesFabricPortGetThroughput(zes_fabric_port_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFabricPortSetConfig(zes_fabric_port_handle_t hPort, const zes_fabric_port_config_t* pConfig) {
   CallRecord record(312, __builtin_return_address(0));
+  CheckedCall checked("zesFabricPortSetConfig", __builtin_return_address(0));
   const ze_result_t result = zesFabricPortSetConfig(hPort, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPort), as_word(pConfig));
   return result;
 }
@@ -4107,7 +4628,9 @@ ze_result_t ZE_APICALL traced_zesFabricPortSetConfig(zes_fabric_port_handle_t hP
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_config_t* pConfig) {
   CallRecord record(313, __builtin_return_address(0));
+  CheckedCall checked("zesFanGetConfig", __builtin_return_address(0));
   const ze_result_t result = zesFanGetConfig(hFan, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFan), as_word(pConfig));
   return result;
 }
@@ -4119,7 +4642,9 @@ ze_result_t ZE_APICALL traced_zesFanGetConfig(zes_fan_handle_t hFan, zes_fan_con
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan_properties_t* pProperties) {
   CallRecord record(314, __builtin_return_address(0));
+  CheckedCall checked("zesFanGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesFanGetProperties(hFan, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFan), as_word(pProperties));
   return result;
 }
@@ -4131,7 +4656,9 @@ ze_result_t ZE_APICALL traced_zesFanGetProperties(zes_fan_handle_t hFan, zes_fan
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanGetState(zes_fan_handle_t hFan, zes_fan_speed_units_t units, int32_t* pSpeed) {
   CallRecord record(315, __builtin_return_address(0));
+  CheckedCall checked("zesFanGetState", __builtin_return_address(0));
   const ze_result_t result = zesFanGetState(hFan, units, pSpeed);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFan), as_word(units), as_word(pSpeed));
   return result;
 }
@@ -4143,7 +4670,9 @@ ze_result_t ZE_APICALL traced_zesFanGetState(zes_fan_handle_t hFan, zes_fan_spee
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
   CallRecord record(316, __builtin_return_address(0));
+  CheckedCall checked("zesFanSetDefaultMode", __builtin_return_address(0));
   const ze_result_t result = zesFanSetDefaultMode(hFan);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFan));
   return result;
 }
@@ -4155,7 +4684,9 @@ ze_result_t ZE_APICALL traced_zesFanSetDefaultMode(zes_fan_handle_t hFan) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, const zes_fan_speed_t* speed) {
   CallRecord record(317, __builtin_return_address(0));
+  CheckedCall checked("zesFanSetFixedSpeedMode", __builtin_return_address(0));
   const ze_result_t result = zesFanSetFixedSpeedMode(hFan, speed);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFan), as_word(speed));
   return result;
 }
@@ -4167,7 +4698,9 @@ ze_result_t ZE_APICALL traced_zesFanSetFixedSpeedMode(zes_fan_handle_t hFan, con
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, const zes_fan_speed_table_t* speedTable) {
   CallRecord record(318, __builtin_return_address(0));
+  CheckedCall checked("zesFanSetSpeedTableMode", __builtin_return_address(0));
   const ze_result_t result = zesFanSetSpeedTableMode(hFan, speedTable);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFan), as_word(speedTable));
   return result;
 }
@@ -4179,7 +4712,9 @@ ze_result_t ZE_APICALL traced_zesFanSetSpeedTableMode(zes_fan_handle_t hFan, con
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareFlash(zes_firmware_handle_t hFirmware, void* pImage, uint32_t size) {
   CallRecord record(319, __builtin_return_address(0));
+  CheckedCall checked("zesFirmwareFlash", __builtin_return_address(0));
   const ze_result_t result = zesFirmwareFlash(hFirmware, pImage, size);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFirmware), as_word(pImage), as_word(size));
   return result;
 }
@@ -4191,7 +4726,9 @@ ze_result_t ZE_APICALL traced_zesFirmwareFlash(zes_firmware_handle_t hFirmware, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hFirmware, size_t* pSize, char* pFirmwareLog) {
   CallRecord record(320, __builtin_return_address(0));
+  CheckedCall checked("zesFirmwareGetConsoleLogs", __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetConsoleLogs(hFirmware, pSize, pFirmwareLog);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFirmware), as_word(pSize), as_word(pFirmwareLog));
   return result;
 }
@@ -4203,7 +4740,9 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetConsoleLogs(zes_firmware_handle_t hF
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetFlashProgress(zes_firmware_handle_t hFirmware, uint32_t* pCompletionPercent) {
   CallRecord record(321, __builtin_return_address(0));
+  CheckedCall checked("zesFirmwareGetFlashProgress", __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetFlashProgress(hFirmware, pCompletionPercent);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFirmware), as_word(pCompletionPercent));
   return result;
 }
@@ -4215,7 +4754,9 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetFlashProgress(zes_firmware_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetProperties(zes_firmware_handle_t hFirmware, zes_firmware_properties_t* pProperties) {
   CallRecord record(322, __builtin_return_address(0));
+  CheckedCall checked("zesFirmwareGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetProperties(hFirmware, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFirmware), as_word(pProperties));
   return result;
 }
@@ -4227,7 +4768,9 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetProperties(zes_firmware_handle_t hFi
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareGetSecurityVersionExp(zes_firmware_handle_t hFirmware, char* pVersion) {
   CallRecord record(323, __builtin_return_address(0));
+  CheckedCall checked("zesFirmwareGetSecurityVersionExp", __builtin_return_address(0));
   const ze_result_t result = zesFirmwareGetSecurityVersionExp(hFirmware, pVersion);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFirmware), as_word(pVersion));
   return result;
 }
@@ -4239,7 +4782,9 @@ ze_result_t ZE_APICALL traced_zesFirmwareGetSecurityVersionExp(zes_firmware_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFirmwareSetSecurityVersionExp(zes_firmware_handle_t hFirmware) {
   CallRecord record(324, __builtin_return_address(0));
+  CheckedCall checked("zesFirmwareSetSecurityVersionExp", __builtin_return_address(0));
   const ze_result_t result = zesFirmwareSetSecurityVersionExp(hFirmware);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFirmware));
   return result;
 }
@@ -4251,7 +4796,9 @@ ze_result_t ZE_APICALL traced_zesFirmwareSetSecurityVersionExp(zes_firmware_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetAvailableClocks(zes_freq_handle_t hFrequency, uint32_t* pCount, double* phFrequency) {
   CallRecord record(325, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyGetAvailableClocks", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetAvailableClocks(hFrequency, pCount, phFrequency);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pCount), as_word(phFrequency));
   return result;
 }
@@ -4263,7 +4810,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetAvailableClocks(zes_freq_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetProperties(zes_freq_handle_t hFrequency, zes_freq_properties_t* pProperties) {
   CallRecord record(326, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetProperties(hFrequency, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pProperties));
   return result;
 }
@@ -4275,7 +4824,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetProperties(zes_freq_handle_t hFrequ
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetRange(zes_freq_handle_t hFrequency, zes_freq_range_t* pLimits) {
   CallRecord record(327, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyGetRange", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetRange(hFrequency, pLimits);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pLimits));
   return result;
 }
@@ -4287,7 +4838,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetRange(zes_freq_handle_t hFrequency,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetState(zes_freq_handle_t hFrequency, zes_freq_state_t* pState) {
   CallRecord record(328, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyGetState", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetState(hFrequency, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pState));
   return result;
 }
@@ -4299,7 +4852,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetState(zes_freq_handle_t hFrequency,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyGetThrottleTime(zes_freq_handle_t hFrequency, zes_freq_throttle_time_t* pThrottleTime) {
   CallRecord record(329, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyGetThrottleTime", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyGetThrottleTime(hFrequency, pThrottleTime);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pThrottleTime));
   return result;
 }
@@ -4311,7 +4866,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyGetThrottleTime(zes_freq_handle_t hFre
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetCapabilities(zes_freq_handle_t hFrequency, zes_oc_capabilities_t* pOcCapabilities) {
   CallRecord record(330, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcGetCapabilities", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetCapabilities(hFrequency, pOcCapabilities);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pOcCapabilities));
   return result;
 }
@@ -4323,7 +4880,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetCapabilities(zes_freq_handle_t hF
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t hFrequency, double* pCurrentOcFrequency) {
   CallRecord record(331, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcGetFrequencyTarget", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetFrequencyTarget(hFrequency, pCurrentOcFrequency);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pCurrentOcFrequency));
   return result;
 }
@@ -4335,7 +4894,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetFrequencyTarget(zes_freq_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequency, double* pOcIccMax) {
   CallRecord record(332, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcGetIccMax", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetIccMax(hFrequency, pOcIccMax);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pOcIccMax));
   return result;
 }
@@ -4347,7 +4908,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetIccMax(zes_freq_handle_t hFrequen
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t* pCurrentOcMode) {
   CallRecord record(333, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcGetMode", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetMode(hFrequency, pCurrentOcMode);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pCurrentOcMode));
   return result;
 }
@@ -4359,7 +4922,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetMode(zes_freq_handle_t hFrequency
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequency, double* pOcTjMax) {
   CallRecord record(334, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcGetTjMax", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetTjMax(hFrequency, pOcTjMax);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pOcTjMax));
   return result;
 }
@@ -4371,7 +4936,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetTjMax(zes_freq_handle_t hFrequenc
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t hFrequency, double* pCurrentVoltageTarget, double* pCurrentVoltageOffset) {
   CallRecord record(335, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcGetVoltageTarget", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcGetVoltageTarget(hFrequency, pCurrentVoltageTarget, pCurrentVoltageOffset);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pCurrentVoltageTarget), as_word(pCurrentVoltageOffset));
   return result;
 }
@@ -4383,7 +4950,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcGetVoltageTarget(zes_freq_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t hFrequency, double CurrentOcFrequency) {
   CallRecord record(336, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcSetFrequencyTarget", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetFrequencyTarget(hFrequency, CurrentOcFrequency);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(CurrentOcFrequency));
   return result;
 }
@@ -4395,7 +4964,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetFrequencyTarget(zes_freq_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequency, double ocIccMax) {
   CallRecord record(337, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcSetIccMax", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetIccMax(hFrequency, ocIccMax);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(ocIccMax));
   return result;
 }
@@ -4407,7 +4978,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetIccMax(zes_freq_handle_t hFrequen
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency, zes_oc_mode_t CurrentOcMode) {
   CallRecord record(338, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcSetMode", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetMode(hFrequency, CurrentOcMode);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(CurrentOcMode));
   return result;
 }
@@ -4419,7 +4992,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetMode(zes_freq_handle_t hFrequency
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequency, double ocTjMax) {
   CallRecord record(339, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcSetTjMax", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetTjMax(hFrequency, ocTjMax);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(ocTjMax));
   return result;
 }
@@ -4431,7 +5006,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetTjMax(zes_freq_handle_t hFrequenc
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t hFrequency, double CurrentVoltageTarget, double CurrentVoltageOffset) {
   CallRecord record(340, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencyOcSetVoltageTarget", __builtin_return_address(0));
   const ze_result_t result = zesFrequencyOcSetVoltageTarget(hFrequency, CurrentVoltageTarget, CurrentVoltageOffset);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(CurrentVoltageTarget), as_word(CurrentVoltageOffset));
   return result;
 }
@@ -4443,7 +5020,9 @@ ze_result_t ZE_APICALL traced_zesFrequencyOcSetVoltageTarget(zes_freq_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesFrequencySetRange(zes_freq_handle_t hFrequency, const zes_freq_range_t* pLimits) {
   CallRecord record(341, __builtin_return_address(0));
+  CheckedCall checked("zesFrequencySetRange", __builtin_return_address(0));
   const ze_result_t result = zesFrequencySetRange(hFrequency, pLimits);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hFrequency), as_word(pLimits));
   return result;
 }
@@ -4455,7 +5034,9 @@ ze_result_t ZE_APICALL traced_zesFrequencySetRange(zes_freq_handle_t hFrequency,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesInit(zes_init_flags_t flags) {
   CallRecord record(342, __builtin_return_address(0));
+  CheckedCall checked("zesInit", __builtin_return_address(0));
   const ze_result_t result = zesInit(flags);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(flags));
   return result;
 }
@@ -4467,7 +5048,9 @@ ze_result_t ZE_APICALL traced_zesInit(zes_init_flags_t flags) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedGetProperties(zes_led_handle_t hLed, zes_led_properties_t* pProperties) {
   CallRecord record(343, __builtin_return_address(0));
+  CheckedCall checked("zesLedGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesLedGetProperties(hLed, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hLed), as_word(pProperties));
   return result;
 }
@@ -4479,7 +5062,9 @@ ze_result_t ZE_APICALL traced_zesLedGetProperties(zes_led_handle_t hLed, zes_led
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedGetState(zes_led_handle_t hLed, zes_led_state_t* pState) {
   CallRecord record(344, __builtin_return_address(0));
+  CheckedCall checked("zesLedGetState", __builtin_return_address(0));
   const ze_result_t result = zesLedGetState(hLed, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hLed), as_word(pState));
   return result;
 }
@@ -4491,7 +5076,9 @@ ze_result_t ZE_APICALL traced_zesLedGetState(zes_led_handle_t hLed, zes_led_stat
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedSetColor(zes_led_handle_t hLed, const zes_led_color_t* pColor) {
   CallRecord record(345, __builtin_return_address(0));
+  CheckedCall checked("zesLedSetColor", __builtin_return_address(0));
   const ze_result_t result = zesLedSetColor(hLed, pColor);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hLed), as_word(pColor));
   return result;
 }
@@ -4503,7 +5090,9 @@ ze_result_t ZE_APICALL traced_zesLedSetColor(zes_led_handle_t hLed, const zes_le
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesLedSetState(zes_led_handle_t hLed, ze_bool_t enable) {
   CallRecord record(346, __builtin_return_address(0));
+  CheckedCall checked("zesLedSetState", __builtin_return_address(0));
   const ze_result_t result = zesLedSetState(hLed, enable);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hLed), as_word(enable));
   return result;
 }
@@ -4515,7 +5104,9 @@ ze_result_t ZE_APICALL traced_zesLedSetState(zes_led_handle_t hLed, ze_bool_t en
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, zes_mem_bandwidth_t* pBandwidth) {
   CallRecord record(347, __builtin_return_address(0));
+  CheckedCall checked("zesMemoryGetBandwidth", __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetBandwidth(hMemory, pBandwidth);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMemory), as_word(pBandwidth));
   return result;
 }
@@ -4527,7 +5118,9 @@ ze_result_t ZE_APICALL traced_zesMemoryGetBandwidth(zes_mem_handle_t hMemory, ze
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetProperties(zes_mem_handle_t hMemory, zes_mem_properties_t* pProperties) {
   CallRecord record(348, __builtin_return_address(0));
+  CheckedCall checked("zesMemoryGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetProperties(hMemory, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMemory), as_word(pProperties));
   return result;
 }
@@ -4539,7 +5132,9 @@ ze_result_t ZE_APICALL traced_zesMemoryGetProperties(zes_mem_handle_t hMemory, z
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesMemoryGetState(zes_mem_handle_t hMemory, zes_mem_state_t* pState) {
   CallRecord record(349, __builtin_return_address(0));
+  CheckedCall checked("zesMemoryGetState", __builtin_return_address(0));
   const ze_result_t result = zesMemoryGetState(hMemory, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMemory), as_word(pState));
   return result;
 }
@@ -4551,7 +5146,9 @@ ze_result_t ZE_APICALL traced_zesMemoryGetState(zes_mem_handle_t hMemory, zes_me
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlCurrentValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   CallRecord record(350, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockGetControlCurrentValue", __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlCurrentValue(hDomainHandle, DomainControl, pValue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
 }
@@ -4563,7 +5160,9 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlCurrentValue(zes_overclock_h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlPendingValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double* pValue) {
   CallRecord record(351, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockGetControlPendingValue", __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlPendingValue(hDomainHandle, DomainControl, pValue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue));
   return result;
 }
@@ -4575,7 +5174,9 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlPendingValue(zes_overclock_h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetControlState(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_state_t* pControlState, zes_pending_action_t* pPendingAction) {
   CallRecord record(352, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockGetControlState", __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetControlState(hDomainHandle, DomainControl, pControlState, pPendingAction);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pControlState), as_word(pPendingAction));
   return result;
 }
@@ -4587,7 +5188,9 @@ ze_result_t ZE_APICALL traced_zesOverclockGetControlState(zes_overclock_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainControlProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, zes_control_property_t* pControlProperties) {
   CallRecord record(353, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockGetDomainControlProperties", __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainControlProperties(hDomainHandle, DomainControl, pControlProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pControlProperties));
   return result;
 }
@@ -4599,7 +5202,9 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainControlProperties(zes_overclo
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainProperties(zes_overclock_handle_t hDomainHandle, zes_overclock_properties_t* pDomainProperties) {
   CallRecord record(354, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockGetDomainProperties", __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainProperties(hDomainHandle, pDomainProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(pDomainProperties));
   return result;
 }
@@ -4611,7 +5216,9 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainProperties(zes_overclock_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetDomainVFProperties(zes_overclock_handle_t hDomainHandle, zes_vf_property_t* pVFProperties) {
   CallRecord record(355, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockGetDomainVFProperties", __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetDomainVFProperties(hDomainHandle, pVFProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(pVFProperties));
   return result;
 }
@@ -4623,7 +5230,9 @@ ze_result_t ZE_APICALL traced_zesOverclockGetDomainVFProperties(zes_overclock_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockGetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, zes_vf_array_type_t VFArrayType, uint32_t PointIndex, uint32_t* PointValue) {
   CallRecord record(356, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockGetVFPointValues", __builtin_return_address(0));
   const ze_result_t result = zesOverclockGetVFPointValues(hDomainHandle, VFType, VFArrayType, PointIndex, PointValue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(VFType), as_word(VFArrayType), as_word(PointIndex), as_word(PointValue));
   return result;
 }
@@ -4635,7 +5244,9 @@ ze_result_t ZE_APICALL traced_zesOverclockGetVFPointValues(zes_overclock_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockSetControlUserValue(zes_overclock_handle_t hDomainHandle, zes_overclock_control_t DomainControl, double pValue, zes_pending_action_t* pPendingAction) {
   CallRecord record(357, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockSetControlUserValue", __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetControlUserValue(hDomainHandle, DomainControl, pValue, pPendingAction);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(DomainControl), as_word(pValue), as_word(pPendingAction));
   return result;
 }
@@ -4647,7 +5258,9 @@ ze_result_t ZE_APICALL traced_zesOverclockSetControlUserValue(zes_overclock_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesOverclockSetVFPointValues(zes_overclock_handle_t hDomainHandle, zes_vf_type_t VFType, uint32_t PointIndex, uint32_t PointValue) {
   CallRecord record(358, __builtin_return_address(0));
+  CheckedCall checked("zesOverclockSetVFPointValues", __builtin_return_address(0));
   const ze_result_t result = zesOverclockSetVFPointValues(hDomainHandle, VFType, PointIndex, PointValue);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDomainHandle), as_word(VFType), as_word(PointIndex), as_word(PointValue));
   return result;
 }
@@ -4659,7 +5272,9 @@ ze_result_t ZE_APICALL traced_zesOverclockSetVFPointValues(zes_overclock_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorGetConfig(zes_perf_handle_t hPerf, double* pFactor) {
   CallRecord record(359, __builtin_return_address(0));
+  CheckedCall checked("zesPerformanceFactorGetConfig", __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetConfig(hPerf, pFactor);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPerf), as_word(pFactor));
   return result;
 }
@@ -4671,7 +5286,9 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetConfig(zes_perf_handle_t hP
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorGetProperties(zes_perf_handle_t hPerf, zes_perf_properties_t* pProperties) {
   CallRecord record(360, __builtin_return_address(0));
+  CheckedCall checked("zesPerformanceFactorGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorGetProperties(hPerf, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPerf), as_word(pProperties));
   return result;
 }
@@ -4683,7 +5300,9 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorGetProperties(zes_perf_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPerformanceFactorSetConfig(zes_perf_handle_t hPerf, double factor) {
   CallRecord record(361, __builtin_return_address(0));
+  CheckedCall checked("zesPerformanceFactorSetConfig", __builtin_return_address(0));
   const ze_result_t result = zesPerformanceFactorSetConfig(hPerf, factor);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPerf), as_word(factor));
   return result;
 }
@@ -4695,7 +5314,9 @@ ze_result_t ZE_APICALL traced_zesPerformanceFactorSetConfig(zes_perf_handle_t hP
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, zes_power_energy_counter_t* pEnergy) {
   CallRecord record(362, __builtin_return_address(0));
+  CheckedCall checked("zesPowerGetEnergyCounter", __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyCounter(hPower, pEnergy);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pEnergy));
   return result;
 }
@@ -4707,7 +5328,9 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyCounter(zes_pwr_handle_t hPower, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower, zes_energy_threshold_t* pThreshold) {
   CallRecord record(363, __builtin_return_address(0));
+  CheckedCall checked("zesPowerGetEnergyThreshold", __builtin_return_address(0));
   const ze_result_t result = zesPowerGetEnergyThreshold(hPower, pThreshold);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pThreshold));
   return result;
 }
@@ -4719,7 +5342,9 @@ ze_result_t ZE_APICALL traced_zesPowerGetEnergyThreshold(zes_pwr_handle_t hPower
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_power_sustained_limit_t* pSustained, zes_power_burst_limit_t* pBurst, zes_power_peak_limit_t* pPeak) {
   CallRecord record(364, __builtin_return_address(0));
+  CheckedCall checked("zesPowerGetLimits", __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimits(hPower, pSustained, pBurst, pPeak);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
 }
@@ -4731,7 +5356,9 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimits(zes_pwr_handle_t hPower, zes_pow
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   CallRecord record(365, __builtin_return_address(0));
+  CheckedCall checked("zesPowerGetLimitsExt", __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt(hPower, pCount, pSustained);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
 }
@@ -4743,7 +5370,9 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt(zes_pwr_handle_t hPower, uint
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uint32_t* pLimit) {
   CallRecord record(366, __builtin_return_address(0));
+  CheckedCall checked("zesPowerGetLimitsExt2", __builtin_return_address(0));
   const ze_result_t result = zesPowerGetLimitsExt2(hPower, pLimit);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pLimit));
   return result;
 }
@@ -4755,7 +5384,9 @@ ze_result_t ZE_APICALL traced_zesPowerGetLimitsExt2(zes_pwr_handle_t hPower, uin
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetProperties(zes_pwr_handle_t hPower, zes_power_properties_t* pProperties) {
   CallRecord record(367, __builtin_return_address(0));
+  CheckedCall checked("zesPowerGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesPowerGetProperties(hPower, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pProperties));
   return result;
 }
@@ -4767,7 +5398,9 @@ ze_result_t ZE_APICALL traced_zesPowerGetProperties(zes_pwr_handle_t hPower, zes
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t* pInstantPower, uint32_t* pAveragePower) {
   CallRecord record(368, __builtin_return_address(0));
+  CheckedCall checked("zesPowerGetUsage", __builtin_return_address(0));
   const ze_result_t result = zesPowerGetUsage(hPower, pInstantPower, pAveragePower);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pInstantPower), as_word(pAveragePower));
   return result;
 }
@@ -4779,7 +5412,9 @@ ze_result_t ZE_APICALL traced_zesPowerGetUsage(zes_pwr_handle_t hPower, uint32_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower, double threshold) {
   CallRecord record(369, __builtin_return_address(0));
+  CheckedCall checked("zesPowerSetEnergyThreshold", __builtin_return_address(0));
   const ze_result_t result = zesPowerSetEnergyThreshold(hPower, threshold);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(threshold));
   return result;
 }
@@ -4791,7 +5426,9 @@ ze_result_t ZE_APICALL traced_zesPowerSetEnergyThreshold(zes_pwr_handle_t hPower
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimits(zes_pwr_handle_t hPower, const zes_power_sustained_limit_t* pSustained, const zes_power_burst_limit_t* pBurst, const zes_power_peak_limit_t* pPeak) {
   CallRecord record(370, __builtin_return_address(0));
+  CheckedCall checked("zesPowerSetLimits", __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimits(hPower, pSustained, pBurst, pPeak);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pSustained), as_word(pBurst), as_word(pPeak));
   return result;
 }
@@ -4803,7 +5440,9 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimits(zes_pwr_handle_t hPower, const z
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint32_t* pCount, zes_power_limit_ext_desc_t* pSustained) {
   CallRecord record(371, __builtin_return_address(0));
+  CheckedCall checked("zesPowerSetLimitsExt", __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt(hPower, pCount, pSustained);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(pCount), as_word(pSustained));
   return result;
 }
@@ -4815,7 +5454,9 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt(zes_pwr_handle_t hPower, uint
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uint32_t limit) {
   CallRecord record(372, __builtin_return_address(0));
+  CheckedCall checked("zesPowerSetLimitsExt2", __builtin_return_address(0));
   const ze_result_t result = zesPowerSetLimitsExt2(hPower, limit);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPower), as_word(limit));
   return result;
 }
@@ -4827,7 +5468,9 @@ ze_result_t ZE_APICALL traced_zesPowerSetLimitsExt2(zes_pwr_handle_t hPower, uin
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu_properties_t* pProperties) {
   CallRecord record(373, __builtin_return_address(0));
+  CheckedCall checked("zesPsuGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesPsuGetProperties(hPsu, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPsu), as_word(pProperties));
   return result;
 }
@@ -4839,7 +5482,9 @@ ze_result_t ZE_APICALL traced_zesPsuGetProperties(zes_psu_handle_t hPsu, zes_psu
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_state_t* pState) {
   CallRecord record(374, __builtin_return_address(0));
+  CheckedCall checked("zesPsuGetState", __builtin_return_address(0));
   const ze_result_t result = zesPsuGetState(hPsu, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hPsu), as_word(pState));
   return result;
 }
@@ -4851,7 +5496,9 @@ ze_result_t ZE_APICALL traced_zesPsuGetState(zes_psu_handle_t hPsu, zes_psu_stat
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras_error_category_exp_t category) {
   CallRecord record(375, __builtin_return_address(0));
+  CheckedCall checked("zesRasClearStateExp", __builtin_return_address(0));
   const ze_result_t result = zesRasClearStateExp(hRas, category);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(category));
   return result;
 }
@@ -4863,7 +5510,9 @@ ze_result_t ZE_APICALL traced_zesRasClearStateExp(zes_ras_handle_t hRas, zes_ras
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_config_t* pConfig) {
   CallRecord record(376, __builtin_return_address(0));
+  CheckedCall checked("zesRasGetConfig", __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfig(hRas, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(pConfig));
   return result;
 }
@@ -4875,7 +5524,9 @@ ze_result_t ZE_APICALL traced_zesRasGetConfig(zes_ras_handle_t hRas, zes_ras_con
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t count, zes_ras_config_exp_t* pConfig) {
   CallRecord record(377, __builtin_return_address(0));
+  CheckedCall checked("zesRasGetConfigExp", __builtin_return_address(0));
   const ze_result_t result = zesRasGetConfigExp(hRas, count, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(count), as_word(pConfig));
   return result;
 }
@@ -4887,7 +5538,9 @@ ze_result_t ZE_APICALL traced_zesRasGetConfigExp(zes_ras_handle_t hRas, uint32_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras_properties_t* pProperties) {
   CallRecord record(378, __builtin_return_address(0));
+  CheckedCall checked("zesRasGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesRasGetProperties(hRas, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(pProperties));
   return result;
 }
@@ -4899,7 +5552,9 @@ ze_result_t ZE_APICALL traced_zesRasGetProperties(zes_ras_handle_t hRas, zes_ras
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t clear, zes_ras_state_t* pState) {
   CallRecord record(379, __builtin_return_address(0));
+  CheckedCall checked("zesRasGetState", __builtin_return_address(0));
   const ze_result_t result = zesRasGetState(hRas, clear, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(clear), as_word(pState));
   return result;
 }
@@ -4911,7 +5566,9 @@ ze_result_t ZE_APICALL traced_zesRasGetState(zes_ras_handle_t hRas, ze_bool_t cl
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_state_exp_t* pState) {
   CallRecord record(380, __builtin_return_address(0));
+  CheckedCall checked("zesRasGetStateExp", __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp(hRas, pCount, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(pCount), as_word(pState));
   return result;
 }
@@ -4923,7 +5580,9 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp(zes_ras_handle_t hRas, uint32_t*
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t count, const zes_ras_error_category_exp_t* pCategories, zes_ras_state_exp2_t* pState) {
   CallRecord record(381, __builtin_return_address(0));
+  CheckedCall checked("zesRasGetStateExp2", __builtin_return_address(0));
   const ze_result_t result = zesRasGetStateExp2(hRas, count, pCategories, pState);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(count), as_word(pCategories), as_word(pState));
   return result;
 }
@@ -4935,7 +5594,9 @@ ze_result_t ZE_APICALL traced_zesRasGetStateExp2(zes_ras_handle_t hRas, uint32_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasGetSupportedCategoriesExp(zes_ras_handle_t hRas, uint32_t* pCount, zes_ras_error_category_exp_t* pCategories) {
   CallRecord record(382, __builtin_return_address(0));
+  CheckedCall checked("zesRasGetSupportedCategoriesExp", __builtin_return_address(0));
   const ze_result_t result = zesRasGetSupportedCategoriesExp(hRas, pCount, pCategories);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(pCount), as_word(pCategories));
   return result;
 }
@@ -4947,7 +5608,9 @@ ze_result_t ZE_APICALL traced_zesRasGetSupportedCategoriesExp(zes_ras_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasSetConfig(zes_ras_handle_t hRas, const zes_ras_config_t* pConfig) {
   CallRecord record(383, __builtin_return_address(0));
+  CheckedCall checked("zesRasSetConfig", __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfig(hRas, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(pConfig));
   return result;
 }
@@ -4959,7 +5622,9 @@ ze_result_t ZE_APICALL traced_zesRasSetConfig(zes_ras_handle_t hRas, const zes_r
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t count, const zes_ras_config_exp_t* pConfig) {
   CallRecord record(384, __builtin_return_address(0));
+  CheckedCall checked("zesRasSetConfigExp", __builtin_return_address(0));
   const ze_result_t result = zesRasSetConfigExp(hRas, count, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hRas), as_word(count), as_word(pConfig));
   return result;
 }
@@ -4971,7 +5636,9 @@ ze_result_t ZE_APICALL traced_zesRasSetConfigExp(zes_ras_handle_t hRas, uint32_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetCurrentMode(zes_sched_handle_t hScheduler, zes_sched_mode_t* pMode) {
   CallRecord record(385, __builtin_return_address(0));
+  CheckedCall checked("zesSchedulerGetCurrentMode", __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetCurrentMode(hScheduler, pMode);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hScheduler), as_word(pMode));
   return result;
 }
@@ -4983,7 +5650,9 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetCurrentMode(zes_sched_handle_t hSch
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetProperties(zes_sched_handle_t hScheduler, zes_sched_properties_t* pProperties) {
   CallRecord record(386, __builtin_return_address(0));
+  CheckedCall checked("zesSchedulerGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetProperties(hScheduler, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hScheduler), as_word(pProperties));
   return result;
 }
@@ -4995,7 +5664,9 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetProperties(zes_sched_handle_t hSche
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetTimeoutModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeout_properties_t* pConfig) {
   CallRecord record(387, __builtin_return_address(0));
+  CheckedCall checked("zesSchedulerGetTimeoutModeProperties", __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimeoutModeProperties(hScheduler, getDefaults, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
 }
@@ -5007,7 +5678,9 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimeoutModeProperties(zes_sched_han
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerGetTimesliceModeProperties(zes_sched_handle_t hScheduler, ze_bool_t getDefaults, zes_sched_timeslice_properties_t* pConfig) {
   CallRecord record(388, __builtin_return_address(0));
+  CheckedCall checked("zesSchedulerGetTimesliceModeProperties", __builtin_return_address(0));
   const ze_result_t result = zesSchedulerGetTimesliceModeProperties(hScheduler, getDefaults, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hScheduler), as_word(getDefaults), as_word(pConfig));
   return result;
 }
@@ -5019,7 +5692,9 @@ ze_result_t ZE_APICALL traced_zesSchedulerGetTimesliceModeProperties(zes_sched_h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetComputeUnitDebugMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   CallRecord record(389, __builtin_return_address(0));
+  CheckedCall checked("zesSchedulerSetComputeUnitDebugMode", __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetComputeUnitDebugMode(hScheduler, pNeedReload);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hScheduler), as_word(pNeedReload));
   return result;
 }
@@ -5031,7 +5706,9 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetComputeUnitDebugMode(zes_sched_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetExclusiveMode(zes_sched_handle_t hScheduler, ze_bool_t* pNeedReload) {
   CallRecord record(390, __builtin_return_address(0));
+  CheckedCall checked("zesSchedulerSetExclusiveMode", __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetExclusiveMode(hScheduler, pNeedReload);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hScheduler), as_word(pNeedReload));
   return result;
 }
@@ -5043,7 +5720,9 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetExclusiveMode(zes_sched_handle_t hS
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetTimeoutMode(zes_sched_handle_t hScheduler, zes_sched_timeout_properties_t* pProperties, ze_bool_t* pNeedReload) {
   CallRecord record(391, __builtin_return_address(0));
+  CheckedCall checked("zesSchedulerSetTimeoutMode", __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimeoutMode(hScheduler, pProperties, pNeedReload);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
 }
@@ -5055,7 +5734,9 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimeoutMode(zes_sched_handle_t hSch
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesSchedulerSetTimesliceMode(zes_sched_handle_t hScheduler, zes_sched_timeslice_properties_t* pProperties, ze_bool_t* pNeedReload) {
   CallRecord record(392, __builtin_return_address(0));
+  CheckedCall checked("zesSchedulerSetTimesliceMode", __builtin_return_address(0));
   const ze_result_t result = zesSchedulerSetTimesliceMode(hScheduler, pProperties, pNeedReload);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hScheduler), as_word(pProperties), as_word(pNeedReload));
   return result;
 }
@@ -5067,7 +5748,9 @@ ze_result_t ZE_APICALL traced_zesSchedulerSetTimesliceMode(zes_sched_handle_t hS
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbyGetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t* pMode) {
   CallRecord record(393, __builtin_return_address(0));
+  CheckedCall checked("zesStandbyGetMode", __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetMode(hStandby, pMode);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hStandby), as_word(pMode));
   return result;
 }
@@ -5079,7 +5762,9 @@ ze_result_t ZE_APICALL traced_zesStandbyGetMode(zes_standby_handle_t hStandby, z
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbyGetProperties(zes_standby_handle_t hStandby, zes_standby_properties_t* pProperties) {
   CallRecord record(394, __builtin_return_address(0));
+  CheckedCall checked("zesStandbyGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesStandbyGetProperties(hStandby, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hStandby), as_word(pProperties));
   return result;
 }
@@ -5091,7 +5776,9 @@ ze_result_t ZE_APICALL traced_zesStandbyGetProperties(zes_standby_handle_t hStan
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesStandbySetMode(zes_standby_handle_t hStandby, zes_standby_promo_mode_t mode) {
   CallRecord record(395, __builtin_return_address(0));
+  CheckedCall checked("zesStandbySetMode", __builtin_return_address(0));
   const ze_result_t result = zesStandbySetMode(hStandby, mode);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hStandby), as_word(mode));
   return result;
 }
@@ -5103,7 +5790,9 @@ ze_result_t ZE_APICALL traced_zesStandbySetMode(zes_standby_handle_t hStandby, z
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetConfig(zes_temp_handle_t hTemperature, zes_temp_config_t* pConfig) {
   CallRecord record(396, __builtin_return_address(0));
+  CheckedCall checked("zesTemperatureGetConfig", __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetConfig(hTemperature, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hTemperature), as_word(pConfig));
   return result;
 }
@@ -5115,7 +5804,9 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetConfig(zes_temp_handle_t hTempera
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetProperties(zes_temp_handle_t hTemperature, zes_temp_properties_t* pProperties) {
   CallRecord record(397, __builtin_return_address(0));
+  CheckedCall checked("zesTemperatureGetProperties", __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetProperties(hTemperature, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hTemperature), as_word(pProperties));
   return result;
 }
@@ -5127,7 +5818,9 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetProperties(zes_temp_handle_t hTem
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureGetState(zes_temp_handle_t hTemperature, double* pTemperature) {
   CallRecord record(398, __builtin_return_address(0));
+  CheckedCall checked("zesTemperatureGetState", __builtin_return_address(0));
   const ze_result_t result = zesTemperatureGetState(hTemperature, pTemperature);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hTemperature), as_word(pTemperature));
   return result;
 }
@@ -5139,7 +5832,9 @@ ze_result_t ZE_APICALL traced_zesTemperatureGetState(zes_temp_handle_t hTemperat
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesTemperatureSetConfig(zes_temp_handle_t hTemperature, const zes_temp_config_t* pConfig) {
   CallRecord record(399, __builtin_return_address(0));
+  CheckedCall checked("zesTemperatureSetConfig", __builtin_return_address(0));
   const ze_result_t result = zesTemperatureSetConfig(hTemperature, pConfig);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hTemperature), as_word(pConfig));
   return result;
 }
@@ -5151,7 +5846,9 @@ ze_result_t ZE_APICALL traced_zesTemperatureSetConfig(zes_temp_handle_t hTempera
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_capabilities_t* pCapability) {
   CallRecord record(400, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementGetVFCapabilitiesExp", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp(hVFhandle, pCapability);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(pCapability));
   return result;
 }
@@ -5163,7 +5860,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp(zes_vf_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle_t hVFhandle, zes_vf_exp2_capabilities_t* pCapability) {
   CallRecord record(401, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementGetVFCapabilitiesExp2", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFCapabilitiesExp2(hVFhandle, pCapability);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(pCapability));
   return result;
 }
@@ -5175,7 +5874,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFCapabilitiesExp2(zes_vf_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFEngineUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp_t* pEngineUtil) {
   CallRecord record(402, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementGetVFEngineUtilizationExp", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp(hVFhandle, pCount, pEngineUtil);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
 }
@@ -5187,7 +5888,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp(zes_vf_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_engine_exp2_t* pEngineUtil) {
   CallRecord record(403, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementGetVFEngineUtilizationExp2", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFEngineUtilizationExp2(hVFhandle, pCount, pEngineUtil);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pEngineUtil));
   return result;
 }
@@ -5199,7 +5902,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFEngineUtilizationExp2(zes_vf_h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp_t* pMemUtil) {
   CallRecord record(404, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementGetVFMemoryUtilizationExp", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp(hVFhandle, pCount, pMemUtil);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
 }
@@ -5211,7 +5916,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp(zes_vf_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_handle_t hVFhandle, uint32_t* pCount, zes_vf_util_mem_exp2_t* pMemUtil) {
   CallRecord record(405, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementGetVFMemoryUtilizationExp2", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFMemoryUtilizationExp2(hVFhandle, pCount, pMemUtil);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(pCount), as_word(pMemUtil));
   return result;
 }
@@ -5223,7 +5930,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFMemoryUtilizationExp2(zes_vf_h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t hVFhandle, zes_vf_exp_properties_t* pProperties) {
   CallRecord record(406, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementGetVFPropertiesExp", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementGetVFPropertiesExp(hVFhandle, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(pProperties));
   return result;
 }
@@ -5235,7 +5944,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementGetVFPropertiesExp(zes_vf_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flags, ze_bool_t enable) {
   CallRecord record(407, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementSetVFTelemetryModeExp", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetryModeExp(hVFhandle, flags, enable);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(flags), as_word(enable));
   return result;
 }
@@ -5247,7 +5958,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetryModeExp(zes_vf_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zesVFManagementSetVFTelemetrySamplingIntervalExp(zes_vf_handle_t hVFhandle, zes_vf_info_util_exp_flags_t flag, uint64_t samplingInterval) {
   CallRecord record(408, __builtin_return_address(0));
+  CheckedCall checked("zesVFManagementSetVFTelemetrySamplingIntervalExp", __builtin_return_address(0));
   const ze_result_t result = zesVFManagementSetVFTelemetrySamplingIntervalExp(hVFhandle, flag, samplingInterval);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hVFhandle), as_word(flag), as_word(samplingInterval));
   return result;
 }
@@ -5259,7 +5972,9 @@ ze_result_t ZE_APICALL traced_zesVFManagementSetVFTelemetrySamplingIntervalExp(z
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMarkerExp(zet_command_list_handle_t hCommandList, zet_metric_group_handle_t hMetricGroup, uint32_t value) {
   CallRecord record(409, __builtin_return_address(0));
+  CheckedCall checked("zetCommandListAppendMarkerExp", __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMarkerExp(hCommandList, hMetricGroup, value);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hMetricGroup), as_word(value));
   return result;
 }
@@ -5271,7 +5986,9 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMarkerExp(zet_command_list_han
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricMemoryBarrier(zet_command_list_handle_t hCommandList) {
   CallRecord record(410, __builtin_return_address(0));
+  CheckedCall checked("zetCommandListAppendMetricMemoryBarrier", __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricMemoryBarrier(hCommandList);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList));
   return result;
 }
@@ -5283,7 +6000,9 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricMemoryBarrier(zet_comman
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricQueryBegin(zet_command_list_handle_t hCommandList, zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(411, __builtin_return_address(0));
+  CheckedCall checked("zetCommandListAppendMetricQueryBegin", __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricQueryBegin(hCommandList, hMetricQuery);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hMetricQuery));
   return result;
 }
@@ -5298,6 +6017,7 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryBegin(zet_command_l
   CheckedCall checked("zetCommandListAppendMetricQueryEnd", __builtin_return_address(0));
   if (checked) check_append(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
   const ze_result_t result = zetCommandListAppendMetricQueryEnd(hCommandList, hMetricQuery, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hMetricQuery), as_word(hSignalEvent), as_word(numWaitEvents), as_word(phWaitEvents));
   return result;
 }
@@ -5309,7 +6029,9 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricQueryEnd(zet_command_lis
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetCommandListAppendMetricStreamerMarker(zet_command_list_handle_t hCommandList, zet_metric_streamer_handle_t hMetricStreamer, uint32_t value) {
   CallRecord record(413, __builtin_return_address(0));
+  CheckedCall checked("zetCommandListAppendMetricStreamerMarker", __builtin_return_address(0));
   const ze_result_t result = zetCommandListAppendMetricStreamerMarker(hCommandList, hMetricStreamer, value);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hCommandList), as_word(hMetricStreamer), as_word(value));
   return result;
 }
@@ -5321,7 +6043,9 @@ ze_result_t ZE_APICALL traced_zetCommandListAppendMetricStreamerMarker(zet_comma
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t count, zet_metric_group_handle_t* phMetricGroups) {
   CallRecord record(414, __builtin_return_address(0));
+  CheckedCall checked("zetContextActivateMetricGroups", __builtin_return_address(0));
   const ze_result_t result = zetContextActivateMetricGroups(hContext, hDevice, count, phMetricGroups);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(count), as_word(phMetricGroups));
   return result;
 }
@@ -5333,7 +6057,9 @@ ze_result_t ZE_APICALL traced_zetContextActivateMetricGroups(zet_context_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugAcknowledgeEvent(zet_debug_session_handle_t hDebug, const zet_debug_event_t* event) {
   CallRecord record(415, __builtin_return_address(0));
+  CheckedCall checked("zetDebugAcknowledgeEvent", __builtin_return_address(0));
   const ze_result_t result = zetDebugAcknowledgeEvent(hDebug, event);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(event));
   return result;
 }
@@ -5345,7 +6071,9 @@ ze_result_t ZE_APICALL traced_zetDebugAcknowledgeEvent(zet_debug_session_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugAttach(zet_device_handle_t hDevice, const zet_debug_config_t* config, zet_debug_session_handle_t* phDebug) {
   CallRecord record(416, __builtin_return_address(0));
+  CheckedCall checked("zetDebugAttach", __builtin_return_address(0));
   const ze_result_t result = zetDebugAttach(hDevice, config, phDebug);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(config), received(result, phDebug));
   return result;
 }
@@ -5357,7 +6085,9 @@ ze_result_t ZE_APICALL traced_zetDebugAttach(zet_device_handle_t hDevice, const 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugDetach(zet_debug_session_handle_t hDebug) {
   CallRecord record(417, __builtin_return_address(0));
+  CheckedCall checked("zetDebugDetach", __builtin_return_address(0));
   const ze_result_t result = zetDebugDetach(hDebug);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug));
   return result;
 }
@@ -5369,7 +6099,9 @@ ze_result_t ZE_APICALL traced_zetDebugDetach(zet_debug_session_handle_t hDebug) 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugGetRegisterSetProperties(zet_device_handle_t hDevice, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   CallRecord record(418, __builtin_return_address(0));
+  CheckedCall checked("zetDebugGetRegisterSetProperties", __builtin_return_address(0));
   const ze_result_t result = zetDebugGetRegisterSetProperties(hDevice, pCount, pRegisterSetProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
 }
@@ -5381,7 +6113,9 @@ ze_result_t ZE_APICALL traced_zetDebugGetRegisterSetProperties(zet_device_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugGetThreadRegisterSetProperties(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t* pCount, zet_debug_regset_properties_t* pRegisterSetProperties) {
   CallRecord record(419, __builtin_return_address(0));
+  CheckedCall checked("zetDebugGetThreadRegisterSetProperties", __builtin_return_address(0));
   const ze_result_t result = zetDebugGetThreadRegisterSetProperties(hDebug, thread, pCount, pRegisterSetProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(thread), as_word(pCount), as_word(pRegisterSetProperties));
   return result;
 }
@@ -5393,7 +6127,9 @@ ze_result_t ZE_APICALL traced_zetDebugGetThreadRegisterSetProperties(zet_debug_s
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugInterrupt(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   CallRecord record(420, __builtin_return_address(0));
+  CheckedCall checked("zetDebugInterrupt", __builtin_return_address(0));
   const ze_result_t result = zetDebugInterrupt(hDebug, thread);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(thread));
   return result;
 }
@@ -5405,7 +6141,9 @@ ze_result_t ZE_APICALL traced_zetDebugInterrupt(zet_debug_session_handle_t hDebu
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadEvent(zet_debug_session_handle_t hDebug, uint64_t timeout, zet_debug_event_t* event) {
   CallRecord record(421, __builtin_return_address(0));
+  CheckedCall checked("zetDebugReadEvent", __builtin_return_address(0));
   const ze_result_t result = zetDebugReadEvent(hDebug, timeout, event);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(timeout), as_word(event));
   return result;
 }
@@ -5417,7 +6155,9 @@ ze_result_t ZE_APICALL traced_zetDebugReadEvent(zet_debug_session_handle_t hDebu
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, void* buffer) {
   CallRecord record(422, __builtin_return_address(0));
+  CheckedCall checked("zetDebugReadMemory", __builtin_return_address(0));
   const ze_result_t result = zetDebugReadMemory(hDebug, thread, desc, size, buffer);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
 }
@@ -5429,7 +6169,9 @@ ze_result_t ZE_APICALL traced_zetDebugReadMemory(zet_debug_session_handle_t hDeb
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugReadRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   CallRecord record(423, __builtin_return_address(0));
+  CheckedCall checked("zetDebugReadRegisters", __builtin_return_address(0));
   const ze_result_t result = zetDebugReadRegisters(hDebug, thread, type, start, count, pRegisterValues);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
 }
@@ -5441,7 +6183,9 @@ ze_result_t ZE_APICALL traced_zetDebugReadRegisters(zet_debug_session_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugResume(zet_debug_session_handle_t hDebug, ze_device_thread_t thread) {
   CallRecord record(424, __builtin_return_address(0));
+  CheckedCall checked("zetDebugResume", __builtin_return_address(0));
   const ze_result_t result = zetDebugResume(hDebug, thread);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(thread));
   return result;
 }
@@ -5453,7 +6197,9 @@ ze_result_t ZE_APICALL traced_zetDebugResume(zet_debug_session_handle_t hDebug, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugWriteMemory(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, const zet_debug_memory_space_desc_t* desc, size_t size, const void* buffer) {
   CallRecord record(425, __builtin_return_address(0));
+  CheckedCall checked("zetDebugWriteMemory", __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteMemory(hDebug, thread, desc, size, buffer);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(thread), as_word(desc), as_word(size), as_word(buffer));
   return result;
 }
@@ -5465,7 +6211,9 @@ ze_result_t ZE_APICALL traced_zetDebugWriteMemory(zet_debug_session_handle_t hDe
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDebugWriteRegisters(zet_debug_session_handle_t hDebug, ze_device_thread_t thread, uint32_t type, uint32_t start, uint32_t count, void* pRegisterValues) {
   CallRecord record(426, __builtin_return_address(0));
+  CheckedCall checked("zetDebugWriteRegisters", __builtin_return_address(0));
   const ze_result_t result = zetDebugWriteRegisters(hDebug, thread, type, start, count, pRegisterValues);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDebug), as_word(thread), as_word(type), as_word(start), as_word(count), as_word(pRegisterValues));
   return result;
 }
@@ -5477,7 +6225,9 @@ ze_result_t ZE_APICALL traced_zetDebugWriteRegisters(zet_debug_session_handle_t 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceCreateMetricGroupsFromMetricsExp(zet_device_handle_t hDevice, uint32_t metricCount, zet_metric_handle_t* phMetrics, const char* pMetricGroupNamePrefix, const char* pDescription, uint32_t* pMetricGroupCount, zet_metric_group_handle_t* phMetricGroup) {
   CallRecord record(427, __builtin_return_address(0));
+  CheckedCall checked("zetDeviceCreateMetricGroupsFromMetricsExp", __builtin_return_address(0));
   const ze_result_t result = zetDeviceCreateMetricGroupsFromMetricsExp(hDevice, metricCount, phMetrics, pMetricGroupNamePrefix, pDescription, pMetricGroupCount, phMetricGroup);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(metricCount), as_word(phMetrics), as_word(pMetricGroupNamePrefix), as_word(pDescription), as_word(pMetricGroupCount), as_word(phMetricGroup));
   return result;
 }
@@ -5489,7 +6239,9 @@ ze_result_t ZE_APICALL traced_zetDeviceCreateMetricGroupsFromMetricsExp(zet_devi
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceDisableMetricsExp(zet_device_handle_t hDevice) {
   CallRecord record(428, __builtin_return_address(0));
+  CheckedCall checked("zetDeviceDisableMetricsExp", __builtin_return_address(0));
   const ze_result_t result = zetDeviceDisableMetricsExp(hDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice));
   return result;
 }
@@ -5501,7 +6253,9 @@ ze_result_t ZE_APICALL traced_zetDeviceDisableMetricsExp(zet_device_handle_t hDe
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceEnableMetricsExp(zet_device_handle_t hDevice) {
   CallRecord record(429, __builtin_return_address(0));
+  CheckedCall checked("zetDeviceEnableMetricsExp", __builtin_return_address(0));
   const ze_result_t result = zetDeviceEnableMetricsExp(hDevice);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice));
   return result;
 }
@@ -5513,7 +6267,9 @@ ze_result_t ZE_APICALL traced_zetDeviceEnableMetricsExp(zet_device_handle_t hDev
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceGetConcurrentMetricGroupsExp(zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, uint32_t* pMetricGroupsCountPerConcurrentGroup, uint32_t* pConcurrentGroupCount) {
   CallRecord record(430, __builtin_return_address(0));
+  CheckedCall checked("zetDeviceGetConcurrentMetricGroupsExp", __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetConcurrentMetricGroupsExp(hDevice, metricGroupCount, phMetricGroups, pMetricGroupsCountPerConcurrentGroup, pConcurrentGroupCount);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(pMetricGroupsCountPerConcurrentGroup), as_word(pConcurrentGroupCount));
   return result;
 }
@@ -5525,7 +6281,9 @@ ze_result_t ZE_APICALL traced_zetDeviceGetConcurrentMetricGroupsExp(zet_device_h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetDeviceGetDebugProperties(zet_device_handle_t hDevice, zet_device_debug_properties_t* pDebugProperties) {
   CallRecord record(431, __builtin_return_address(0));
+  CheckedCall checked("zetDeviceGetDebugProperties", __builtin_return_address(0));
   const ze_result_t result = zetDeviceGetDebugProperties(hDevice, pDebugProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pDebugProperties));
   return result;
 }
@@ -5537,7 +6295,9 @@ ze_result_t ZE_APICALL traced_zetDeviceGetDebugProperties(zet_device_handle_t hD
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetKernelGetProfileInfo(zet_kernel_handle_t hKernel, zet_profile_properties_t* pProfileProperties) {
   CallRecord record(432, __builtin_return_address(0));
+  CheckedCall checked("zetKernelGetProfileInfo", __builtin_return_address(0));
   const ze_result_t result = zetKernelGetProfileInfo(hKernel, pProfileProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hKernel), as_word(pProfileProperties));
   return result;
 }
@@ -5549,7 +6309,9 @@ ze_result_t ZE_APICALL traced_zetKernelGetProfileInfo(zet_kernel_handle_t hKerne
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricCreateFromProgrammableExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_param_value_exp_t* pParameterValues, uint32_t parameterCount, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   CallRecord record(433, __builtin_return_address(0));
+  CheckedCall checked("zetMetricCreateFromProgrammableExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp(hMetricProgrammable, pParameterValues, parameterCount, pName, pDescription, pMetricHandleCount, phMetricHandles);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricProgrammable), as_word(pParameterValues), as_word(parameterCount), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
 }
@@ -5561,7 +6323,9 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp(zet_metric_prog
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricCreateFromProgrammableExp2(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterCount, zet_metric_programmable_param_value_exp_t* pParameterValues, const char* pName, const char* pDescription, uint32_t* pMetricHandleCount, zet_metric_handle_t* phMetricHandles) {
   CallRecord record(434, __builtin_return_address(0));
+  CheckedCall checked("zetMetricCreateFromProgrammableExp2", __builtin_return_address(0));
   const ze_result_t result = zetMetricCreateFromProgrammableExp2(hMetricProgrammable, parameterCount, pParameterValues, pName, pDescription, pMetricHandleCount, phMetricHandles);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricProgrammable), as_word(parameterCount), as_word(pParameterValues), as_word(pName), as_word(pDescription), as_word(pMetricHandleCount), as_word(phMetricHandles));
   return result;
 }
@@ -5573,7 +6337,9 @@ ze_result_t ZE_APICALL traced_zetMetricCreateFromProgrammableExp2(zet_metric_pro
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderCreateExp(zet_metric_tracer_exp_handle_t hMetricTracer, zet_metric_decoder_exp_handle_t* phMetricDecoder) {
   CallRecord record(435, __builtin_return_address(0));
+  CheckedCall checked("zetMetricDecoderCreateExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderCreateExp(hMetricTracer, phMetricDecoder);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricTracer), received(result, phMetricDecoder));
   return result;
 }
@@ -5585,7 +6351,9 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderCreateExp(zet_metric_tracer_exp_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_handle_t phMetricDecoder) {
   CallRecord record(436, __builtin_return_address(0));
+  CheckedCall checked("zetMetricDecoderDestroyExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderDestroyExp(phMetricDecoder);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(phMetricDecoder));
   return result;
 }
@@ -5597,7 +6365,9 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderDestroyExp(zet_metric_decoder_exp_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_exp_handle_t hMetricDecoder, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   CallRecord record(437, __builtin_return_address(0));
+  CheckedCall checked("zetMetricDecoderGetDecodableMetricsExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricDecoder), as_word(pCount), as_word(phMetrics));
   return result;
 }
@@ -5609,7 +6379,9 @@ ze_result_t ZE_APICALL traced_zetMetricDecoderGetDecodableMetricsExp(zet_metric_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
   CallRecord record(438, __builtin_return_address(0));
+  CheckedCall checked("zetMetricDestroyExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricDestroyExp(hMetric);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetric));
   return result;
 }
@@ -5621,7 +6393,9 @@ ze_result_t ZE_APICALL traced_zetMetricDestroyExp(zet_metric_handle_t hMetric) {
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGet(zet_metric_group_handle_t hMetricGroup, uint32_t* pCount, zet_metric_handle_t* phMetrics) {
   CallRecord record(439, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGet", __builtin_return_address(0));
   const ze_result_t result = zetMetricGet(hMetricGroup, pCount, phMetrics);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup), as_word(pCount), as_word(phMetrics));
   return result;
 }
@@ -5633,7 +6407,9 @@ ze_result_t ZE_APICALL traced_zetMetricGet(zet_metric_group_handle_t hMetricGrou
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGetProperties(zet_metric_handle_t hMetric, zet_metric_properties_t* pProperties) {
   CallRecord record(440, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGetProperties", __builtin_return_address(0));
   const ze_result_t result = zetMetricGetProperties(hMetric, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetric), as_word(pProperties));
   return result;
 }
@@ -5645,7 +6421,9 @@ ze_result_t ZE_APICALL traced_zetMetricGetProperties(zet_metric_handle_t hMetric
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupAddMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric, size_t* pErrorStringSize, char* pErrorString) {
   CallRecord record(441, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupAddMetricExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupAddMetricExp(hMetricGroup, hMetric, pErrorStringSize, pErrorString);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup), as_word(hMetric), as_word(pErrorStringSize), as_word(pErrorString));
   return result;
 }
@@ -5657,7 +6435,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupAddMetricExp(zet_metric_group_handle
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMetricExportDataExp(ze_driver_handle_t hDriver, zet_metric_group_calculation_type_t type, size_t exportDataSize, const uint8_t* pExportData, zet_metric_calculate_exp_desc_t* pCalculateDescriptor, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   CallRecord record(442, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupCalculateMetricExportDataExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricExportDataExp(hDriver, type, exportDataSize, pExportData, pCalculateDescriptor, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(type), as_word(exportDataSize), as_word(pExportData), as_word(pCalculateDescriptor), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
 }
@@ -5669,7 +6449,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricExportDataExp(ze_driv
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMetricValues(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pMetricValueCount, zet_typed_value_t* pMetricValues) {
   CallRecord record(443, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupCalculateMetricValues", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMetricValues(hMetricGroup, type, rawDataSize, pRawData, pMetricValueCount, pMetricValues);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pMetricValueCount), as_word(pMetricValues));
   return result;
 }
@@ -5681,7 +6463,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMetricValues(zet_metric_gro
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCalculateMultipleMetricValuesExp(zet_metric_group_handle_t hMetricGroup, zet_metric_group_calculation_type_t type, size_t rawDataSize, const uint8_t* pRawData, uint32_t* pSetCount, uint32_t* pTotalMetricValueCount, uint32_t* pMetricCounts, zet_typed_value_t* pMetricValues) {
   CallRecord record(444, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupCalculateMultipleMetricValuesExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCalculateMultipleMetricValuesExp(hMetricGroup, type, rawDataSize, pRawData, pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup), as_word(type), as_word(rawDataSize), as_word(pRawData), as_word(pSetCount), as_word(pTotalMetricValueCount), as_word(pMetricCounts), as_word(pMetricValues));
   return result;
 }
@@ -5693,7 +6477,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCalculateMultipleMetricValuesExp(zet
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCloseExp(zet_metric_group_handle_t hMetricGroup) {
   CallRecord record(445, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupCloseExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCloseExp(hMetricGroup);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup));
   return result;
 }
@@ -5705,7 +6491,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCloseExp(zet_metric_group_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupCreateExp(zet_device_handle_t hDevice, const char* pName, const char* pDescription, zet_metric_group_sampling_type_flags_t samplingType, zet_metric_group_handle_t* phMetricGroup) {
   CallRecord record(446, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupCreateExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupCreateExp(hDevice, pName, pDescription, samplingType, phMetricGroup);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pName), as_word(pDescription), as_word(samplingType), as_word(phMetricGroup));
   return result;
 }
@@ -5717,7 +6505,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupCreateExp(zet_device_handle_t hDevic
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupDestroyExp(zet_metric_group_handle_t hMetricGroup) {
   CallRecord record(447, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupDestroyExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupDestroyExp(hMetricGroup);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup));
   return result;
 }
@@ -5729,7 +6519,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupDestroyExp(zet_metric_group_handle_t
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGet(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_group_handle_t* phMetricGroups) {
   CallRecord record(448, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupGet", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGet(hDevice, pCount, phMetricGroups);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMetricGroups));
   return result;
 }
@@ -5741,7 +6533,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGet(zet_device_handle_t hDevice, uin
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetExportDataExp(zet_metric_group_handle_t hMetricGroup, const uint8_t* pRawData, size_t rawDataSize, size_t* pExportDataSize, uint8_t* pExportData) {
   CallRecord record(449, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupGetExportDataExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetExportDataExp(hMetricGroup, pRawData, rawDataSize, pExportDataSize, pExportData);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup), as_word(pRawData), as_word(rawDataSize), as_word(pExportDataSize), as_word(pExportData));
   return result;
 }
@@ -5753,7 +6547,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetExportDataExp(zet_metric_group_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetGlobalTimestampsExp(zet_metric_group_handle_t hMetricGroup, ze_bool_t synchronizedWithHost, uint64_t* globalTimestamp, uint64_t* metricTimestamp) {
   CallRecord record(450, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupGetGlobalTimestampsExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetGlobalTimestampsExp(hMetricGroup, synchronizedWithHost, globalTimestamp, metricTimestamp);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup), as_word(synchronizedWithHost), as_word(globalTimestamp), as_word(metricTimestamp));
   return result;
 }
@@ -5765,7 +6561,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetGlobalTimestampsExp(zet_metric_gr
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupGetProperties(zet_metric_group_handle_t hMetricGroup, zet_metric_group_properties_t* pProperties) {
   CallRecord record(451, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupGetProperties", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupGetProperties(hMetricGroup, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup), as_word(pProperties));
   return result;
 }
@@ -5777,7 +6575,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupGetProperties(zet_metric_group_handl
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricGroupRemoveMetricExp(zet_metric_group_handle_t hMetricGroup, zet_metric_handle_t hMetric) {
   CallRecord record(452, __builtin_return_address(0));
+  CheckedCall checked("zetMetricGroupRemoveMetricExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricGroupRemoveMetricExp(hMetricGroup, hMetric);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricGroup), as_word(hMetric));
   return result;
 }
@@ -5789,7 +6589,9 @@ ze_result_t ZE_APICALL traced_zetMetricGroupRemoveMetricExp(zet_metric_group_han
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetExp(zet_device_handle_t hDevice, uint32_t* pCount, zet_metric_programmable_exp_handle_t* phMetricProgrammables) {
   CallRecord record(453, __builtin_return_address(0));
+  CheckedCall checked("zetMetricProgrammableGetExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetExp(hDevice, pCount, phMetricProgrammables);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDevice), as_word(pCount), as_word(phMetricProgrammables));
   return result;
 }
@@ -5801,7 +6603,9 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetExp(zet_device_handle_t hD
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetParamInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t* pParameterCount, zet_metric_programmable_param_info_exp_t* pParameterInfo) {
   CallRecord record(454, __builtin_return_address(0));
+  CheckedCall checked("zetMetricProgrammableGetParamInfoExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamInfoExp(hMetricProgrammable, pParameterCount, pParameterInfo);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricProgrammable), as_word(pParameterCount), as_word(pParameterInfo));
   return result;
 }
@@ -5813,7 +6617,9 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamInfoExp(zet_metric_pr
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetParamValueInfoExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, uint32_t parameterOrdinal, uint32_t* pValueInfoCount, zet_metric_programmable_param_value_info_exp_t* pValueInfo) {
   CallRecord record(455, __builtin_return_address(0));
+  CheckedCall checked("zetMetricProgrammableGetParamValueInfoExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetParamValueInfoExp(hMetricProgrammable, parameterOrdinal, pValueInfoCount, pValueInfo);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricProgrammable), as_word(parameterOrdinal), as_word(pValueInfoCount), as_word(pValueInfo));
   return result;
 }
@@ -5825,7 +6631,9 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetParamValueInfoExp(zet_metr
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricProgrammableGetPropertiesExp(zet_metric_programmable_exp_handle_t hMetricProgrammable, zet_metric_programmable_exp_properties_t* pProperties) {
   CallRecord record(456, __builtin_return_address(0));
+  CheckedCall checked("zetMetricProgrammableGetPropertiesExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricProgrammableGetPropertiesExp(hMetricProgrammable, pProperties);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricProgrammable), as_word(pProperties));
   return result;
 }
@@ -5837,7 +6645,9 @@ ze_result_t ZE_APICALL traced_zetMetricProgrammableGetPropertiesExp(zet_metric_p
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryCreate(zet_metric_query_pool_handle_t hMetricQueryPool, uint32_t index, zet_metric_query_handle_t* phMetricQuery) {
   CallRecord record(457, __builtin_return_address(0));
+  CheckedCall checked("zetMetricQueryCreate", __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryCreate(hMetricQueryPool, index, phMetricQuery);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricQueryPool), as_word(index), received(result, phMetricQuery));
   return result;
 }
@@ -5849,7 +6659,9 @@ ze_result_t ZE_APICALL traced_zetMetricQueryCreate(zet_metric_query_pool_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryDestroy(zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(458, __builtin_return_address(0));
+  CheckedCall checked("zetMetricQueryDestroy", __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryDestroy(hMetricQuery);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricQuery));
   return result;
 }
@@ -5861,7 +6673,9 @@ ze_result_t ZE_APICALL traced_zetMetricQueryDestroy(zet_metric_query_handle_t hM
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryGetData(zet_metric_query_handle_t hMetricQuery, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(459, __builtin_return_address(0));
+  CheckedCall checked("zetMetricQueryGetData", __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryGetData(hMetricQuery, pRawDataSize, pRawData);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricQuery), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
@@ -5873,7 +6687,9 @@ ze_result_t ZE_APICALL traced_zetMetricQueryGetData(zet_metric_query_handle_t hM
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t* desc, zet_metric_query_pool_handle_t* phMetricQueryPool) {
   CallRecord record(460, __builtin_return_address(0));
+  CheckedCall checked("zetMetricQueryPoolCreate", __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolCreate(hContext, hDevice, hMetricGroup, desc, phMetricQueryPool);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), received(result, phMetricQueryPool));
   return result;
 }
@@ -5885,7 +6701,9 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolCreate(zet_context_handle_t hCon
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryPoolDestroy(zet_metric_query_pool_handle_t hMetricQueryPool) {
   CallRecord record(461, __builtin_return_address(0));
+  CheckedCall checked("zetMetricQueryPoolDestroy", __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryPoolDestroy(hMetricQueryPool);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricQueryPool));
   return result;
 }
@@ -5897,7 +6715,9 @@ ze_result_t ZE_APICALL traced_zetMetricQueryPoolDestroy(zet_metric_query_pool_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricQueryReset(zet_metric_query_handle_t hMetricQuery) {
   CallRecord record(462, __builtin_return_address(0));
+  CheckedCall checked("zetMetricQueryReset", __builtin_return_address(0));
   const ze_result_t result = zetMetricQueryReset(hMetricQuery);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricQuery));
   return result;
 }
@@ -5909,7 +6729,9 @@ ze_result_t ZE_APICALL traced_zetMetricQueryReset(zet_metric_query_handle_t hMet
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStreamer) {
   CallRecord record(463, __builtin_return_address(0));
+  CheckedCall checked("zetMetricStreamerClose", __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerClose(hMetricStreamer);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricStreamer));
   return result;
 }
@@ -5921,7 +6743,9 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerClose(zet_metric_streamer_handle_
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_handle_t hDevice, zet_metric_group_handle_t hMetricGroup, zet_metric_streamer_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_streamer_handle_t* phMetricStreamer) {
   CallRecord record(464, __builtin_return_address(0));
+  CheckedCall checked("zetMetricStreamerOpen", __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerOpen(hContext, hDevice, hMetricGroup, desc, hNotificationEvent, phMetricStreamer);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(hMetricGroup), as_word(desc), as_word(hNotificationEvent), received(result, phMetricStreamer));
   return result;
 }
@@ -5933,7 +6757,9 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerOpen(zet_context_handle_t hContex
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricStreamerReadData(zet_metric_streamer_handle_t hMetricStreamer, uint32_t maxReportCount, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(465, __builtin_return_address(0));
+  CheckedCall checked("zetMetricStreamerReadData", __builtin_return_address(0));
   const ze_result_t result = zetMetricStreamerReadData(hMetricStreamer, maxReportCount, pRawDataSize, pRawData);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricStreamer), as_word(maxReportCount), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
@@ -5945,7 +6771,9 @@ ze_result_t ZE_APICALL traced_zetMetricStreamerReadData(zet_metric_streamer_hand
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerCreateExp(zet_context_handle_t hContext, zet_device_handle_t hDevice, uint32_t metricGroupCount, zet_metric_group_handle_t* phMetricGroups, zet_metric_tracer_exp_desc_t* desc, ze_event_handle_t hNotificationEvent, zet_metric_tracer_exp_handle_t* phMetricTracer) {
   CallRecord record(466, __builtin_return_address(0));
+  CheckedCall checked("zetMetricTracerCreateExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerCreateExp(hContext, hDevice, metricGroupCount, phMetricGroups, desc, hNotificationEvent, phMetricTracer);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(hDevice), as_word(metricGroupCount), as_word(phMetricGroups), as_word(desc), as_word(hNotificationEvent), received(result, phMetricTracer));
   return result;
 }
@@ -5957,7 +6785,9 @@ ze_result_t ZE_APICALL traced_zetMetricTracerCreateExp(zet_context_handle_t hCon
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t phMetricDecoder, size_t* pRawDataSize, uint8_t* pRawData, uint32_t metricsCount, zet_metric_handle_t* phMetrics, uint32_t* pSetCount, uint32_t* pMetricEntriesCountPerSet, uint32_t* pMetricEntriesCount, zet_metric_entry_exp_t* pMetricEntries) {
   CallRecord record(467, __builtin_return_address(0));
+  CheckedCall checked("zetMetricTracerDecodeExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(phMetricDecoder), as_word(pRawDataSize), as_word(pRawData), as_word(metricsCount), as_word(phMetrics), as_word(pSetCount), as_word(pMetricEntriesCountPerSet), as_word(pMetricEntriesCount), as_word(pMetricEntries));
   return result;
 }
@@ -5969,7 +6799,9 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDecodeExp(zet_metric_decoder_exp_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDestroyExp(zet_metric_tracer_exp_handle_t hMetricTracer) {
   CallRecord record(468, __builtin_return_address(0));
+  CheckedCall checked("zetMetricTracerDestroyExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDestroyExp(hMetricTracer);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricTracer));
   return result;
 }
@@ -5981,7 +6813,9 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDestroyExp(zet_metric_tracer_exp_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerDisableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   CallRecord record(469, __builtin_return_address(0));
+  CheckedCall checked("zetMetricTracerDisableExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerDisableExp(hMetricTracer, synchronous);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricTracer), as_word(synchronous));
   return result;
 }
@@ -5993,7 +6827,9 @@ ze_result_t ZE_APICALL traced_zetMetricTracerDisableExp(zet_metric_tracer_exp_ha
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerEnableExp(zet_metric_tracer_exp_handle_t hMetricTracer, ze_bool_t synchronous) {
   CallRecord record(470, __builtin_return_address(0));
+  CheckedCall checked("zetMetricTracerEnableExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerEnableExp(hMetricTracer, synchronous);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricTracer), as_word(synchronous));
   return result;
 }
@@ -6005,7 +6841,9 @@ ze_result_t ZE_APICALL traced_zetMetricTracerEnableExp(zet_metric_tracer_exp_han
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetMetricTracerReadDataExp(zet_metric_tracer_exp_handle_t hMetricTracer, size_t* pRawDataSize, uint8_t* pRawData) {
   CallRecord record(471, __builtin_return_address(0));
+  CheckedCall checked("zetMetricTracerReadDataExp", __builtin_return_address(0));
   const ze_result_t result = zetMetricTracerReadDataExp(hMetricTracer, pRawDataSize, pRawData);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hMetricTracer), as_word(pRawDataSize), as_word(pRawData));
   return result;
 }
@@ -6017,7 +6855,9 @@ ze_result_t ZE_APICALL traced_zetMetricTracerReadDataExp(zet_metric_tracer_exp_h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetModuleGetDebugInfo(zet_module_handle_t hModule, zet_module_debug_info_format_t format, size_t* pSize, uint8_t* pDebugInfo) {
   CallRecord record(472, __builtin_return_address(0));
+  CheckedCall checked("zetModuleGetDebugInfo", __builtin_return_address(0));
   const ze_result_t result = zetModuleGetDebugInfo(hModule, format, pSize, pDebugInfo);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hModule), as_word(format), as_word(pSize), as_word(pDebugInfo));
   return result;
 }
@@ -6029,7 +6869,9 @@ ze_result_t ZE_APICALL traced_zetModuleGetDebugInfo(zet_module_handle_t hModule,
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpCreate(zet_context_handle_t hContext, const zet_tracer_exp_desc_t* desc, zet_tracer_exp_handle_t* phTracer) {
   CallRecord record(473, __builtin_return_address(0));
+  CheckedCall checked("zetTracerExpCreate", __builtin_return_address(0));
   const ze_result_t result = zetTracerExpCreate(hContext, desc, phTracer);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext), as_word(desc), received(result, phTracer));
   return result;
 }
@@ -6041,7 +6883,9 @@ ze_result_t ZE_APICALL traced_zetTracerExpCreate(zet_context_handle_t hContext, 
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpDestroy(zet_tracer_exp_handle_t hTracer) {
   CallRecord record(474, __builtin_return_address(0));
+  CheckedCall checked("zetTracerExpDestroy", __builtin_return_address(0));
   const ze_result_t result = zetTracerExpDestroy(hTracer);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hTracer));
   return result;
 }
@@ -6053,7 +6897,9 @@ ze_result_t ZE_APICALL traced_zetTracerExpDestroy(zet_tracer_exp_handle_t hTrace
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTracer, ze_bool_t enable) {
   CallRecord record(475, __builtin_return_address(0));
+  CheckedCall checked("zetTracerExpSetEnabled", __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEnabled(hTracer, enable);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hTracer), as_word(enable));
   return result;
 }
@@ -6065,7 +6911,9 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEnabled(zet_tracer_exp_handle_t hTr
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   CallRecord record(476, __builtin_return_address(0));
+  CheckedCall checked("zetTracerExpSetEpilogues", __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetEpilogues(hTracer, pCoreCbs);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hTracer), as_word(pCoreCbs));
   return result;
 }
@@ -6077,7 +6925,9 @@ ze_result_t ZE_APICALL traced_zetTracerExpSetEpilogues(zet_tracer_exp_handle_t h
 
 [[gnu::noinline]] ze_result_t ZE_APICALL watched_zetTracerExpSetPrologues(zet_tracer_exp_handle_t hTracer, zet_core_callbacks_t* pCoreCbs) {
   CallRecord record(477, __builtin_return_address(0));
+  CheckedCall checked("zetTracerExpSetPrologues", __builtin_return_address(0));
   const ze_result_t result = zetTracerExpSetPrologues(hTracer, pCoreCbs);
+  if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hTracer), as_word(pCoreCbs));
   return result;
 }
@@ -6212,7 +7062,7 @@ const TracedFunction all[] = {
     {"zeEventCounterBasedGetIpcHandle", "zeEventCounterBasedGetIpcHandle(hEvent, phIpc)", reinterpret_cast<void*>(zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedGetIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedGetIpcHandle)},
     {"zeEventCounterBasedOpenIpcHandle", "zeEventCounterBasedOpenIpcHandle(hContext, hIpc, phEvent)", reinterpret_cast<void*>(zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(watched_zeEventCounterBasedOpenIpcHandle), reinterpret_cast<void*>(traced_zeEventCounterBasedOpenIpcHandle)},
     {"zeEventCreate", "zeEventCreate(hEventPool, desc, phEvent)", reinterpret_cast<void*>(zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(watched_zeEventCreate), reinterpret_cast<void*>(traced_zeEventCreate)},
-    {"zeEventDestroy", "zeEventDestroy(hEvent)", reinterpret_cast<void*>(zeEventDestroy), reinterpret_cast<void*>(examined_zeEventDestroy), reinterpret_cast<void*>(recorded_zeEventDestroy), reinterpret_cast<void*>(watched_zeEventDestroy), reinterpret_cast<void*>(traced_zeEventDestroy)},
+    {"zeEventDestroy", "zeEventDestroy(hEvent)", reinterpret_cast<void*>(zeEventDestroy), reinterpret_cast<void*>(watched_zeEventDestroy), reinterpret_cast<void*>(watched_zeEventDestroy), reinterpret_cast<void*>(watched_zeEventDestroy), reinterpret_cast<void*>(traced_zeEventDestroy)},
     {"zeEventGetCounterBasedFlags", "zeEventGetCounterBasedFlags(hEvent, pFlags)", reinterpret_cast<void*>(zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(watched_zeEventGetCounterBasedFlags), reinterpret_cast<void*>(traced_zeEventGetCounterBasedFlags)},
     {"zeEventGetEventPool", "zeEventGetEventPool(hEvent, phEventPool)", reinterpret_cast<void*>(zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(watched_zeEventGetEventPool), reinterpret_cast<void*>(traced_zeEventGetEventPool)},
     {"zeEventGetSignalScope", "zeEventGetSignalScope(hEvent, pSignalScope)", reinterpret_cast<void*>(zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(watched_zeEventGetSignalScope), reinterpret_cast<void*>(traced_zeEventGetSignalScope)},

@@ -6,6 +6,7 @@
 #include "../../objects/modules/kernel.h"
 #include "../../objects/sync/event.h"
 #include "../../objects/sync/fence.h"
+#include "../../validation/hooks.h"
 #include "../../validation/passing.h"
 #include "entry.h"
 
@@ -42,6 +43,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendBarrier", __builtin_return_address(0));
   return result;
 }
 
@@ -67,6 +69,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendMemoryCopy", __builtin_return_address(0));
   return result;
 }
 
@@ -93,6 +96,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendMemoryFill", __builtin_return_address(0));
   return result;
 }
 
@@ -143,6 +147,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendLaunchKernel", __builtin_return_address(0));
   return result;
 }
 
@@ -182,15 +187,6 @@ namespace {
   return result;
 } catch (...) {
   return caught("zeCommandQueueSynchronize");
-}
-
-[[gnu::always_inline]] inline ze_result_t enter_zeEventDestroy(ze_event_handle_t hEvent, bool& examine) try {
-  auto* event = checked<Event>(hEvent);
-  if (!event) return bad_handle(ZE_RESULT_ERROR_INVALID_NULL_HANDLE, "zeEventDestroy", "hEvent", hEvent);
-  if (!passes_zeEventDestroy(*event)) [[unlikely]] return examine = true, ZE_RESULT_SUCCESS;
-  return event->destroy();
-} catch (...) {
-  return caught("zeEventDestroy");
 }
 
 [[gnu::always_inline]] inline ze_result_t enter_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout, bool& examine) try {
@@ -249,6 +245,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListReset(hCommandList, examine);
   if (examine) [[unlikely]] return examined_zeCommandListReset(hCommandList);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListReset", __builtin_return_address(0));
   return result;
 }
 
@@ -258,6 +255,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendBarrier(hCommandList, nullptr, 0, nullptr, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendBarrier(hCommandList, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendBarrier", __builtin_return_address(0));
   return result;
 }
 
@@ -267,6 +265,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, nullptr, 0, nullptr, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendMemoryCopy", __builtin_return_address(0));
   return result;
 }
 
@@ -276,6 +275,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, nullptr, 0, nullptr, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendMemoryFill", __builtin_return_address(0));
   return result;
 }
 
@@ -284,6 +284,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendSignalEvent(hCommandList, hEvent, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendSignalEvent(hCommandList, hEvent);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendSignalEvent", __builtin_return_address(0));
   return result;
 }
 
@@ -292,6 +293,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendWaitOnEvents(hCommandList, numEvents, phEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendWaitOnEvents", __builtin_return_address(0));
   return result;
 }
 
@@ -301,6 +303,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, nullptr, 0, nullptr, examine);
   if (examine) [[unlikely]] return examined_zeCommandListAppendLaunchKernel(hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListAppendLaunchKernel", __builtin_return_address(0));
   return result;
 }
 
@@ -309,6 +312,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandListHostSynchronize(hCommandList, timeout, examine);
   if (examine) [[unlikely]] return examined_zeCommandListHostSynchronize(hCommandList, timeout);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandListHostSynchronize", __builtin_return_address(0));
   return result;
 }
 
@@ -317,6 +321,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence, examine);
   if (examine) [[unlikely]] return examined_zeCommandQueueExecuteCommandLists(hCommandQueue, numCommandLists, phCommandLists, hFence);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandQueueExecuteCommandLists", __builtin_return_address(0));
   return result;
 }
 
@@ -325,14 +330,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeCommandQueueSynchronize(hCommandQueue, timeout, examine);
   if (examine) [[unlikely]] return examined_zeCommandQueueSynchronize(hCommandQueue, timeout);
-  return result;
-}
-
-[[gnu::noinline]] ze_result_t ZE_APICALL watched_zeEventDestroy(ze_event_handle_t hEvent) {
-  if (!may_pass()) [[unlikely]] return examined_zeEventDestroy(hEvent);
-  bool examine = false;
-  const ze_result_t result = enter_zeEventDestroy(hEvent, examine);
-  if (examine) [[unlikely]] return examined_zeEventDestroy(hEvent);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeCommandQueueSynchronize", __builtin_return_address(0));
   return result;
 }
 
@@ -341,6 +339,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeEventHostSynchronize(hEvent, timeout, examine);
   if (examine) [[unlikely]] return examined_zeEventHostSynchronize(hEvent, timeout);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeEventHostSynchronize", __builtin_return_address(0));
   return result;
 }
 
@@ -349,6 +348,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeEventQueryStatus(hEvent, examine);
   if (examine) [[unlikely]] return examined_zeEventQueryStatus(hEvent);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeEventQueryStatus", __builtin_return_address(0));
   return result;
 }
 
@@ -357,6 +357,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeEventHostReset(hEvent, examine);
   if (examine) [[unlikely]] return examined_zeEventHostReset(hEvent);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeEventHostReset", __builtin_return_address(0));
   return result;
 }
 
@@ -365,6 +366,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeFenceHostSynchronize(hFence, timeout, examine);
   if (examine) [[unlikely]] return examined_zeFenceHostSynchronize(hFence, timeout);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeFenceHostSynchronize", __builtin_return_address(0));
   return result;
 }
 
@@ -373,6 +375,7 @@ namespace {
   bool examine = false;
   const ze_result_t result = enter_zeFenceReset(hFence, examine);
   if (examine) [[unlikely]] return examined_zeFenceReset(hFence);
+  if (result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result, "zeFenceReset", __builtin_return_address(0));
   return result;
 }
 

@@ -27,8 +27,6 @@ ze_result_t ZE_APICALL watched_zeCommandQueueExecuteCommandLists(ze_command_queu
 ze_result_t ZE_APICALL examined_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence);
 ze_result_t ZE_APICALL watched_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout);
 ze_result_t ZE_APICALL examined_zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout);
-ze_result_t ZE_APICALL watched_zeEventDestroy(ze_event_handle_t hEvent);
-ze_result_t ZE_APICALL examined_zeEventDestroy(ze_event_handle_t hEvent);
 ze_result_t ZE_APICALL watched_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout);
 ze_result_t ZE_APICALL examined_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout);
 ze_result_t ZE_APICALL watched_zeEventQueryStatus(ze_event_handle_t hEvent);

@@ -3,13 +3,16 @@
 #include <mutex>
 
 #include "../../abi/error.h"
+#include "../memory/allocation.h"
 #include "../modules/kernel.h"
 #include "command_list_append.h"
 
 namespace anyzero {
 
 CommandList::CommandList(Context& context, Device& device, uint32_t ordinal, ze_command_list_flags_t flags, bool is_mutable)
-    : context_(&context), device_(device), ordinal_(ordinal), flags_(flags), mutable_(is_mutable), program_(new Program) {}
+    : context_(&context), device_(device), ordinal_(ordinal), flags_(flags), mutable_(is_mutable), program_(new Program) {
+  note_allowed(allocation_changes.load(std::memory_order_relaxed));
+}
 
 CommandList::CommandList(Context& context, Device& device, const QueueChoice& choice)
     : context_(&context), device_(device), ordinal_(choice.ordinal), choice_(choice), ring_(choice.make_ring(context, device)) {
@@ -95,6 +98,8 @@ ze_result_t CommandList::reset() {
   }
   choices_.clear();
   closed_ = false;
+  // Check mode looks at the memory of each command that is appended from now on.
+  note_allowed(allocation_changes.load(std::memory_order_relaxed));
   return ZE_RESULT_SUCCESS;
 }
 

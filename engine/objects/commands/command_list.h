@@ -132,6 +132,10 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
 
   bool immediate() const { return ring_ != nullptr; }
   bool closed() const { return closed_; }
+  // For check mode: the memory that the recorded commands name is not freed, as the allocations are at that version
+  // (`allocation_changes`).
+  void note_allowed(uint64_t version) { allowed_.store(version, std::memory_order_relaxed); }
+  bool is_allowed(uint64_t version) const { return allowed_.load(std::memory_order_relaxed) == version; }
   bool copy_only() const { return device_.groups()[ordinal_].copy_only(); }
   uint32_t ordinal() const { return ordinal_; }
   Context& context() const { return *context_; }
@@ -184,6 +188,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   uint32_t ordinal_;
   ze_command_list_flags_t flags_ = 0;
   bool closed_ = false;
+  std::atomic<uint64_t> allowed_{0};
   bool mutable_ = false;
   Program* program_ = nullptr;                     // regular lists
   Solitude solitude_;                              // for regular lists

@@ -9,36 +9,6 @@
 namespace anyzero {
 namespace {
 
-BoxCopy plane_copy(const ImagePlane& plane, const ImageRegion& region, const Box& to, const Box& from) {
-  return {to, from, plane.columns(region.width) * plane.bytes, plane.rows(region.height), region.slices};
-}
-
-// The copies from `memory` into a region of the image, none if it is empty; a pitch of 0 means contiguous rows or slices.
-ze_result_t from_memory(const ImageView& view, const ze_image_region_t* given, const void* memory, uint32_t row_pitch,
-                        uint32_t slice_pitch, BoxCopy* copies, uint32_t* count) {
-  ImageRegion region;
-  if (ze_result_t result = read_region(view, given, &region)) return result;
-  *count = region.empty() ? 0 : view.format->n_planes;
-  if (*count == 0) return ZE_RESULT_SUCCESS;
-  SliceLayout layout;
-  if (row_pitch == 0)
-    layout = lay_out(*view.format, region.width, region.height, 1);
-  else if (!lay_out_pitched(*view.format, region.width, region.height, row_pitch, &layout))
-    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "rows of %llu pixels do not fit a row pitch of %u bytes",
-                static_cast<unsigned long long>(region.width), row_pitch);
-  // The slice pitch of a single slice is irrelevant.
-  if (slice_pitch != 0 && slice_pitch < layout.bytes && region.slices > 1)
-    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "slices of %zu bytes do not fit a slice pitch of %u bytes", layout.bytes,
-                slice_pitch);
-
-  auto* base = static_cast<unsigned char*>(const_cast<void*>(memory));
-  for (uint32_t i = 0; i < view.format->n_planes; ++i) {
-    Box box{base + layout.offset[i], layout.row_pitch[i], slice_pitch ? slice_pitch : layout.bytes};
-    copies[i] = plane_copy(view.format->planes[i], region, plane_box(view, i, region), box);
-  }
-  return ZE_RESULT_SUCCESS;
-}
-
 bool same_memory(const ImageView& a, const ImageView& b) {
   return a.planes[0].base == b.planes[0].base && a.planes[0].row_pitch == b.planes[0].row_pitch && a.slice_pitch == b.slice_pitch;
 }
@@ -90,7 +60,7 @@ ze_result_t CommandList::appendImageCopyToMemoryExt(void* to, Image& from, const
                                                     uint32_t slice_pitch, Event* signal, uint32_t n_waits, Event* const* waits) {
   BoxCopy copies[kMaxPlanes];
   uint32_t count;
-  if (ze_result_t result = from_memory(from.view(), region, to, row_pitch, slice_pitch, copies, &count)) return result;
+  if (ze_result_t result = copies_from_memory(from.view(), region, to, row_pitch, slice_pitch, copies, &count)) return result;
   if (count == 0) return appendBarrier(signal, n_waits, waits);
   for (uint32_t i = 0; i < count; ++i) std::swap(copies[i].to, copies[i].from);
   return append_boxes(copies, count, &from, nullptr, signal, n_waits, waits);
@@ -101,7 +71,7 @@ ze_result_t CommandList::appendImageCopyFromMemoryExt(Image& to, const void* fro
                                                       Event* const* waits) {
   BoxCopy copies[kMaxPlanes];
   uint32_t count;
-  if (ze_result_t result = from_memory(to.view(), region, from, row_pitch, slice_pitch, copies, &count)) return result;
+  if (ze_result_t result = copies_from_memory(to.view(), region, from, row_pitch, slice_pitch, copies, &count)) return result;
   if (count == 0) return appendBarrier(signal, n_waits, waits);
   return append_boxes(copies, count, &to, nullptr, signal, n_waits, waits);
 }

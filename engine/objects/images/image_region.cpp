@@ -55,4 +55,33 @@ Box plane_box(const ImageView& view, uint32_t index, const ImageRegion& region) 
           at.row_pitch, view.slice_pitch};
 }
 
+BoxCopy plane_copy(const ImagePlane& plane, const ImageRegion& region, const Box& to, const Box& from) {
+  return {to, from, plane.columns(region.width) * plane.bytes, plane.rows(region.height), region.slices};
+}
+
+ze_result_t copies_from_memory(const ImageView& view, const ze_image_region_t* given, const void* memory, uint32_t row_pitch,
+                               uint32_t slice_pitch, BoxCopy* copies, uint32_t* count) {
+  ImageRegion region;
+  if (ze_result_t result = read_region(view, given, &region)) return result;
+  *count = region.empty() ? 0 : view.format->n_planes;
+  if (*count == 0) return ZE_RESULT_SUCCESS;
+  SliceLayout layout;
+  if (row_pitch == 0)
+    layout = lay_out(*view.format, region.width, region.height, 1);
+  else if (!lay_out_pitched(*view.format, region.width, region.height, row_pitch, &layout))
+    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "rows of %llu pixels do not fit a row pitch of %u bytes",
+                static_cast<unsigned long long>(region.width), row_pitch);
+  // The slice pitch of a single slice is irrelevant.
+  if (slice_pitch != 0 && slice_pitch < layout.bytes && region.slices > 1)
+    return fail(ZE_RESULT_ERROR_INVALID_SIZE, "slices of %zu bytes do not fit a slice pitch of %u bytes", layout.bytes,
+                slice_pitch);
+
+  auto* base = static_cast<unsigned char*>(const_cast<void*>(memory));
+  for (uint32_t i = 0; i < view.format->n_planes; ++i) {
+    Box box{base + layout.offset[i], layout.row_pitch[i], slice_pitch ? slice_pitch : layout.bytes};
+    copies[i] = plane_copy(view.format->planes[i], region, plane_box(view, i, region), box);
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
 }  // namespace anyzero

@@ -5,6 +5,7 @@
 
 #include "../../backends/backend.h"
 #include "../../backends/image_view.h"
+#include "../../exec/packet.h"
 
 namespace anyzero {
 
@@ -31,5 +32,11 @@ struct ImageRegion {
 ze_result_t read_region(const ImageView& view, const ze_image_region_t* given, ImageRegion* region);
 // Where it begins in a plane of the image.
 Box plane_box(const ImageView& view, uint32_t index, const ImageRegion& region);
+// The copy of a region of one plane.
+BoxCopy plane_copy(const ImagePlane& plane, const ImageRegion& region, const Box& to, const Box& from);
+// The copies from `memory` into a region of the image, one for each plane, none if it is empty; a pitch of 0 means contiguous rows
+// or slices.
+ze_result_t copies_from_memory(const ImageView& view, const ze_image_region_t* given, const void* memory, uint32_t row_pitch,
+                               uint32_t slice_pitch, BoxCopy* copies, uint32_t* count);
 
 }  // namespace anyzero

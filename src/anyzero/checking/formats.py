@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from anyzero.checking.finding import Finding, Frame
 from anyzero.checking.rules import RULES
@@ -97,7 +98,7 @@ def _result(finding: Finding) -> dict[str, Any]:
 
 
 def _location(frame: Frame) -> dict[str, Any]:
-    region: dict[str, Any] = {"startLine": frame.line}
+    region: dict[str, Any] = {"startLine": max(frame.line, 1)}
     if frame.text:
         region["snippet"] = {"text": frame.text}
     return {
@@ -108,11 +109,10 @@ def _location(frame: Frame) -> dict[str, Any]:
 
 def _uri(file: str) -> str:
     """The path relative to the working directory, as code scanning requires it, if the file lies below; else a URI."""
-    path = Path(file)
-    if not path.is_absolute():
-        return path.as_posix()
-    own = Path.cwd()
-    return path.relative_to(own).as_posix() if path.is_relative_to(own) else path.as_uri()
+    path, own = Path(file), Path.cwd()
+    if path.is_absolute() and not path.is_relative_to(own):
+        return path.as_uri()
+    return quote((path.relative_to(own) if path.is_absolute() else path).as_posix())
 
 
 FORMATS = {"text": as_text, "json": as_json, "sarif": as_sarif}

@@ -90,6 +90,12 @@ RULES: Final = {
             "Call zeMemFree or the destroy function of the object before zeContextDestroy.",
         ),
         Rule(
+            "device-lost",
+            "memory",
+            "A command that faults ends its queue: no later command of it runs.",
+            "Correct what the report names, and go on with a new queue or list.",
+        ),
+        Rule(
             "wait-never-ends",
             "sync",
             "A wait ends only if some command or the host signals what it waits for.",
@@ -184,6 +190,30 @@ RULES: Final = {
             "strict",
             "Nothing may be appended to a closed command list.",
             "Append before zeCommandListClose, or reset the list first.",
+        ),
+        Rule(
+            "refused-call",
+            "strict",
+            "A call that returns an error has done nothing: a program looks at the result before it goes on.",
+            "Correct what the error names, or test the result of the call.",
+        ),
+        Rule(
+            "destroyed-before-parts",
+            "strict",
+            "Kernels are destroyed before their module, and events before their pool.",
+            "Destroy the kernels or events first.",
+        ),
+        Rule(
+            "shared-event-index",
+            "strict",
+            "Each event of a pool has an index of its own.",
+            "Give each event of the pool another ze_event_desc_t::index, or destroy the earlier event first.",
+        ),
+        Rule(
+            "wrong-argument-size",
+            "strict",
+            "The value of a kernel argument has the size of the argument's type.",
+            "Pass a variable of the kernel's type, and its sizeof, to zeKernelSetArgumentValue.",
         ),
         Rule(
             "divergent-barrier",

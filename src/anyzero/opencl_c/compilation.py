@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from anyzero import cache_folder, config, errors
+from anyzero.opencl_c import source_lines
 from anyzero.opencl_c.clang import HEADERS, Clang, candidates, choose
-from anyzero.opencl_c.repair import repaired
+from anyzero.opencl_c.repair import RELAXED_PRINTF, repaired
 from anyzero.trust.folder import TrustedFolder
 
 __all__ = ["Compiled", "compile_file", "compile_text"]
@@ -33,6 +34,8 @@ _EXTENSIONS: Final = (
 )
 _NEWER_EXTENSIONS: Final = ("SPV_KHR_bit_instructions", "SPV_KHR_subgroup_rotate", "SPV_KHR_uniform_group_instructions")
 """Further extensions that clang's own target supports."""
+_SINCE_22: Final = (RELAXED_PRINTF,)
+"""clang 22 asks for it by mistake, where a kernel with a `constant` argument follows one with printf."""
 _INCLUDE: Final = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 # Older translators do not know this instruction. It guards against undefined values, and there are none.
 _FREEZE: Final = re.compile(r"= freeze (i\d+) ([^\s,]+)")
@@ -81,10 +84,21 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compi
     with tempfile.TemporaryDirectory(prefix="anyzero-") as scratch:
         to = Path(scratch, "kernels.spv")
         if clang.translator is None:
-            extensions = f"--spirv-ext={_listed(_EXTENSIONS + _NEWER_EXTENSIONS)}"
-            front = [*_front(clang), "-mllvm", extensions, "-c", *options, "-o", str(to)]
-            _, log = _run(clang, front, name, text)
-            return Compiled(repaired(to.read_bytes()), log)
+            newer = _NEWER_EXTENSIONS + (_SINCE_22 if clang.version >= 22 else ())
+            extensions = f"--spirv-ext={_listed(_EXTENSIONS + newer)}"
+            front, back = [*_front(clang), *options], ["-mllvm", extensions, "-c", "-o", str(to)]
+            if not any(each.startswith("-g") and each != "-g0" for each in options):
+                _, log = _run(clang, [*front, *back], name, text)
+                return Compiled(repaired(to.read_bytes()), log)
+            ir = Path(scratch, "kernels.ll")
+            _, log = _run(clang, [*front, "-S", "-emit-llvm", "-o", str(ir)], name, text)
+            plain = ir.read_text()
+            ir.write_text(source_lines.marked(plain))
+            # clang has optimized the IR already.
+            again = [_target(clang), "-x", "ir", _OPTIMIZED, "-Xclang", "-disable-llvm-passes", "-Wno-override-module"]
+            _run(clang, [*again, *back], str(ir), "")
+            embedded = text if name == "-" else None
+            return Compiled(source_lines.with_lines(repaired(to.read_bytes()), plain, embedded), log)
         bitcode = Path(scratch, "kernels.bc")
         front = [*_front(clang), "-c", "-emit-llvm", *options, "-o", str(bitcode)]
         _, log = _run(clang, front, name, text)
@@ -162,7 +176,9 @@ def _key(text: str, options: tuple[str, ...], name: str, given: Clang | None) ->
     for command in candidates() if given is None else (given.command, (given.translator or given.command[0],)):
         found = os.stat(shutil.which(command[0]) or command[0])  # noqa: PTH116 (a Path takes longer)
         made.update(repr((command, found.st_size, found.st_mtime_ns)).encode())
-    made.update(repr((_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, options, name)).encode())
+    made.update(
+        repr((_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, _SINCE_22, options, name)).encode()
+    )
     for header in sorted(HEADERS.iterdir()):
         made.update(header.read_bytes())
     made.update(text.encode(errors="surrogateescape"))

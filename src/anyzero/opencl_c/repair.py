@@ -8,31 +8,35 @@ from typing import Final
 
 from anyzero.spirv.numbers import Op
 
-__all__ = ["repaired"]
+__all__ = ["HEAD", "RELAXED_PRINTF", "instructions", "repaired"]
 
-_HEAD: Final = 5
+HEAD: Final = 5
 """Words before the first instruction."""
+
+RELAXED_PRINTF: Final = "SPV_EXT_relaxed_printf_string_address_space"
+_NOT_NEEDED: Final = struct.unpack("<11I", RELAXED_PRINTF.encode().ljust(44, b"\0"))
 
 
 def repaired(spirv: bytes) -> bytes:
     """The module without the mistakes of clang 22: it writes the type of a null event, the last argument of
-    `async_work_group_copy`, twice.
+    `async_work_group_copy`, twice, and names an extension for formats outside of constant memory, where OpenCL C
+    has none.
     """
     if len(spirv) % 4:
         return spirv
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
-    made = list(words[:_HEAD])
-    for at, size in _instructions(words):
+    made = list(words[:HEAD])
+    for at, size in instructions(words):
         if words[at] == 4 << 16 | Op.ConstantNull and words[at + 1] == words[at + 3]:
             made += (3 << 16 | Op.ConstantNull, *words[at + 1 : at + 3])
-        else:
+        elif words[at] & 0xFFFF != Op.Extension or words[at + 1 : at + size] != _NOT_NEEDED:
             made += words[at : at + size]
     return struct.pack(f"<{len(made)}I", *made)
 
 
-def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+def instructions(words: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     """Index and size of each instruction; damaged words come as one."""
-    at = _HEAD
+    at = HEAD
     while at < len(words):
         size = words[at] >> 16 or len(words) - at
         yield at, size

@@ -41,9 +41,15 @@ def run(
         except NotStartedError as error:
             return error.code
         findings = read_folder(Path(folder))
+        checked = any(Path(folder).iterdir())
     if path is not None:
-        path.write_text(formats.FORMATS[form](findings), encoding="utf-8")
+        try:
+            path.write_text(formats.FORMATS[form](findings), encoding="utf-8")
+        except OSError as error:
+            print(f"anyzero check: error: {path} cannot be written: {error.strerror}", file=sys.stderr)
+            code = code or OWN_FAILURE
     elif form != "text":
         print(formats.FORMATS[form](findings), end="")
-    print(f"anyzero check: {formats.summary(findings)}", file=sys.stderr)
+    said = formats.summary(findings) if checked else "the program did not use the driver of this package: not checked"
+    print(f"anyzero check: {said}", file=sys.stderr)
     return code or (MISTAKES if findings else 0)

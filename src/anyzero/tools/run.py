@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from anyzero.tools.environment import compose
 from anyzero.tools.onnxruntime import INSTALL, missing_openvino_of_program
@@ -61,17 +63,23 @@ class NotStartedError(Exception):
 def run_to_end(command: list[str], environ: Mapping[str, str]) -> int:
     """Run a program beside this one; return its exit code, or 128 and the number of the signal that ended it.
 
-    Ctrl-C is for the program. Raises NotStartedError.
+    Ctrl-C is for the program, and a request to end is passed on to it. Raises NotStartedError.
     """
     try:
         program = subprocess.Popen(command, env=environ)
     except OSError as error:
         raise NotStartedError(_refused(command[0], error)) from error
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        program.send_signal(number)
+
+    chosen: dict[int, Any] = {signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}
+    before = {number: signal.signal(number, handler) for number, handler in chosen.items()}
     try:
         code = program.wait()
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return 128 - code if code < 0 else code
 
 

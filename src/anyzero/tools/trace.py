@@ -45,8 +45,13 @@ def run(
             )
             return code
         if path is not None:
-            save(recordings, path)
-            print(f"anyzero trace: {path} ({_hint(path)})", file=sys.stderr)
+            try:
+                save(recordings, path)
+            except OSError as error:
+                print(f"anyzero trace: error: {path} cannot be written: {error.strerror}", file=sys.stderr)
+                code = code or OWN_FAILURE
+            else:
+                print(f"anyzero trace: {path} ({_hint(path)})", file=sys.stderr)
         if tables:
             print("\n".join(summary.tables(recordings)))
     return code

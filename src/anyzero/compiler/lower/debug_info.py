@@ -14,6 +14,7 @@ from anyzero.compiler.compiled import Options
 from anyzero.compiler.line_table import LineTable, compact
 from anyzero.compiler.lower.line_marks import FIRST, LineMarks, arranged, called, name_of
 from anyzero.compiler.source_place import SourcePlace
+from anyzero.compiler.spirv.debug_nodes import Scope
 from anyzero.compiler.spirv.function import Function
 from anyzero.compiler.spirv.lines import UNKNOWN, SourceLine
 from anyzero.compiler.spirv.module import Module
@@ -130,11 +131,28 @@ class DebugInfo(LineMarks):
             inlined = f", inlinedAt: !{self._call_site(call, home)}"
         if line is None:
             return f"!DILocation(line: 0, scope: !{scope}{inlined})"
+        if line.scope is not None:
+            scope, inlined = self._inlined(line.scope, scope, inlined)
         # In an included file, the file differs from the function's.
         file = self._file(line.file)
         block = f"!DILexicalBlockFile(scope: !{scope}, file: !{file}, discriminator: {number})"
         scope = self._node(block, block)
         return f"!DILocation(line: {line.line}, column: {line.column}, scope: !{scope}{inlined})"
+
+    def _inlined(self, scope: Scope, outer: int, inlined: str) -> tuple[int, str]:
+        """Subprogram and call site of a function that was inlined into `outer` before the module was SPIR-V."""
+        if scope.caller is None:
+            return outer, inlined
+        _, line, around = scope.caller
+        if around is not None:
+            outer, inlined = self._inlined(around, outer, inlined)
+        site = f"distinct !DILocation(line: {line}, scope: !{outer}{inlined})"
+        file = self._file(scope.file)
+        subprogram = (
+            f"distinct !DISubprogram(name: {_quoted(scope.function)}, scope: !{file}, file: !{file}, "
+            f"type: !{_TYPE}, spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: !{_UNIT})"
+        )
+        return self._node(subprogram, subprogram), f", inlinedAt: !{self._node(site, site)}"
 
     def _outermost(self, place: SourcePlace) -> SourcePlace:
         while (call := self.caller(place)) is not None:

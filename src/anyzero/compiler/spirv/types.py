@@ -203,6 +203,13 @@ class Array(Type):
         return f"[{self.length} x {self.element}]"
 
 
+def copied_element(pointee: Type) -> Type:
+    """The element of an asynchronous copy: a number or vector. clang 22 writes pointers to whole arrays."""
+    while isinstance(pointee, Array):
+        pointee = pointee.element
+    return pointee
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Struct(Type):
     """Members of any types."""

@@ -8,6 +8,7 @@ operations of the work-item may order the access with those of other work-items.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from anyzero.compiler.analysis.uniformity import UNIFORM, Shapes
 from anyzero.compiler.ir import Access, Block, Body, Combine, Meet, Note, Op
@@ -62,13 +63,16 @@ def note_meetings(body: Body, shapes: Shapes) -> None:
         block.ops = ops
 
 
+_SPOKEN: Final = {"inclusive": "inclusive scan", "exclusive": "exclusive scan"}
+
+
 def _meeting(op: Op) -> Meet | None:
     if op.name == "barrier":
         if isinstance(op.info, Combine):
             return Meet(True, "a collective operation of the group")
         return Meet(True, "a barrier") if op.info == "group" else None
     if op.name == "group" and op.flags == "converged":
-        return Meet(False, f"the sub-group's operation {op.info.kind}")
+        return Meet(False, f"the sub-group's operation {_SPOKEN.get(op.info.kind, op.info.kind)}")
     return None
 
 

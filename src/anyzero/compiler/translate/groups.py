@@ -7,7 +7,7 @@ from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import GroupOperation
 from anyzero.compiler.spirv.tables import Op as Opcode
 from anyzero.compiler.spirv.tables import Scope as Range
-from anyzero.compiler.spirv.types import Vector
+from anyzero.compiler.spirv.types import Vector, copied_element
 from anyzero.compiler.translate.chapter import translates
 from anyzero.compiler.translate.conversions import recast
 from anyzero.compiler.translate.scope import Scope
@@ -239,7 +239,7 @@ def _image_place(f: Scope, i: Instruction) -> list[Op]:
 def async_copy(f: Scope, i: Instruction) -> Tree:
     """Copies synchronously; waiting for its event is a no-op."""
     b, (_, to, from_, count, stride, _) = f.b, i.operands
-    pointee = f.pointer(to).pointee
+    pointee = copied_element(f.pointer(to).pointee)
     access = Access(pointee.size, pointee.alignment, space=f.space(to))
     numbers = [b.resized(f.scalar(id_), "i64") for id_ in (count, stride)]
     b.emit("group_copy", "", [f.scalar(to), f.scalar(from_), *numbers], access)

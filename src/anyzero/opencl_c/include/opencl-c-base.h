@@ -320,6 +320,14 @@ void __attribute__((overloadable, convergent)) __spirv_ControlBarrier(int scope,
 // Scope: sub-group; semantics: sequentially consistent, for local (0x100) and global (0x200) memory.
 #define sub_group_barrier(...) __spirv_ControlBarrier(3, 3, 0x10 | 0x100 | 0x200)
 
+void __attribute__((overloadable)) __spirv_MemoryBarrier(int scope, int semantics);
+// Scope: work-group; semantics: acquire (2), release (4), sequentially consistent (0x10), for local and global memory and images.
+#define ANYZERO_FENCE(flags, order) \
+  __spirv_MemoryBarrier(2, (order) | ((flags) & 1) << 8 | ((flags) & 2) << 8 | ((flags) & 4) << 9)
+#define mem_fence(flags) ANYZERO_FENCE(flags, 0x10)
+#define read_mem_fence(flags) ANYZERO_FENCE(flags, 2)
+#define write_mem_fence(flags) ANYZERO_FENCE(flags, 4)
+
 // Three halves that are aligned take the room of four.
 #define vloada_half3(index, pointer) vload_half3(0, (pointer) + 4 * (index))
 #define vstorea_half3(data, index, pointer) vstore_half3((data), 0, (pointer) + 4 * (index))

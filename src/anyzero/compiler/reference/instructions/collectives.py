@@ -21,7 +21,7 @@ from anyzero.compiler.reference.numbers import ROUND, signed
 from anyzero.compiler.reference.work_item import Item
 from anyzero.compiler.spirv.instruction import Instruction
 from anyzero.compiler.spirv.tables import GroupOperation, Op, Scope
-from anyzero.compiler.spirv.types import Pointer, Type, Vector
+from anyzero.compiler.spirv.types import Pointer, Type, Vector, copied_element
 
 Combine = Callable[[Any, Any], Any]
 
@@ -258,7 +258,7 @@ def shuffle_two(decoder: Decoder, instruction: Instruction) -> Pause:
 def async_copy(decoder: Decoder, instruction: Instruction) -> Pause:
     """Copies when all work-items have arrived; the result is valid after the event."""
     scope, destination, source, count, stride, event = instruction.operands
-    type_, pointer = target(decoder, destination), decoder.type_of(destination)
+    type_, pointer = copied_element(target(decoder, destination)), decoder.type_of(destination)
     to_global = isinstance(pointer, Pointer) and memory.SPACE[pointer.storage_class] == memory.GLOBAL
 
     def settle(items: Sequence[Item], brought: Sequence[Any]) -> Sequence[Any]:
