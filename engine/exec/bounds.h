@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "../check/made.h"
 #include "../layouts/gen/kernel.h"
 #include "packet.h"
 
@@ -28,11 +29,7 @@ std::string allocation_kind(uintptr_t begin);
 // Text: the allocation that contains an address, or the distance to the nearest one.
 std::string where_is(uintptr_t address);
 
-// "; made by CALL, PLACE" for an address inside of an allocation or for an object, and "; freed by CALL, PLACE" for one that was
-// freed lately; empty where check mode does not know (validation/made_objects.cpp).
-std::string where_made(const void* object);
-
-// Both, for reports about memory.
+// With the calls that made and freed it, for reports about memory.
 inline std::string memory_at(uintptr_t address) { return where_is(address) + where_made(reinterpret_cast<const void*>(address)); }
 
 }  // namespace anyzero

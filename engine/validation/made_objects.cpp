@@ -1,19 +1,17 @@
 #include "made_objects.h"
 
-#include <algorithm>
 #include <iterator>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "../abi/handle.h"
 #include "../check/finding.h"
+#include "../check/made.h"
 #include "../exec/written_memory.h"
 #include "../objects/commands/command_list.h"
 #include "../objects/commands/command_queue.h"
 #include "../objects/memory/allocation.h"
 #include "../objects/modules/module.h"
-#include "../system/mutex.h"
 #include "hooks.h"
 #include "initialization.h"
 
@@ -21,78 +19,24 @@ namespace anyzero {
 
 namespace {
 
-struct Made {
-  const void* context;
-  const void* parent;  // the object that it was made from and must not outlive, or nullptr
-  size_t size;         // of memory; 0 for objects
-  std::string what;
-  std::string where;
-  uint64_t place;
-  bool managed;             // by the language of the program
-  bool library;             // made by a library
-  std::string freed_where;  // of memory that was freed: kept for reports about later uses of it
-};
-
-// A program that frees more keeps the newest ones, roughly.
-constexpr size_t kMostFreed = 4096;
-
-struct Registry {
-  std::map<uintptr_t, Made> objects;
-  size_t freed = 0;                                                   // how many of them are freed memory
-  std::map<std::pair<const void*, uint32_t>, uintptr_t> pool_places;  // the event at an index of a pool
-
-  std::map<uintptr_t, Made>::iterator erase(std::map<uintptr_t, Made>::iterator at) {
-    freed -= !at->second.freed_where.empty();
-    return objects.erase(at);
-  }
-};
-
-Guarded<Registry>& registry() {
-  static auto* all = new Guarded<Registry>;  // leaked: objects are destroyed from exit handlers
-  return *all;
-}
-
-void note(ze_result_t result, const void* context, const void* parent, const void* object, size_t size, std::string what) {
-  if (result != ZE_RESULT_SUCCESS || !object) return;
-  CallPlace place;
-  const auto begin = reinterpret_cast<uintptr_t>(object);
-  auto all = registry().open();
-  // Freed memory whose addresses are given out again.
-  for (auto at = all->objects.lower_bound(begin); at != all->objects.end() && at->first < begin + std::max<size_t>(size, 1);)
-    at = all->erase(at);
-  all->objects[begin] = {context,       parent,        size, std::move(what), std::move(place.text), place.number,
-                         place.managed, place.library, {}};
-}
-
 void note_memory(ze_result_t result, const void* context, void* const* pointer, size_t size, const char* kind) {
   if (result == ZE_RESULT_SUCCESS)
-    note(result, context, nullptr, *pointer, size,
-         std::string("the ") + kind + " allocation of " + std::to_string(size) + " bytes");
+    note_made(context, nullptr, *pointer, size, std::string("the ") + kind + " allocation of " + std::to_string(size) + " bytes");
 }
 
 template <class Handle>
 void note_object(ze_result_t result, const void* context, const Handle* made, const char* what, const void* parent = nullptr) {
-  if (result == ZE_RESULT_SUCCESS) note(result, context, parent, *made, 0, what);
+  if (result == ZE_RESULT_SUCCESS) note_made(context, parent, *made, 0, what);
 }
 
 void forget_memory(ze_result_t result, const void* pointer) {
   if (result != ZE_RESULT_SUCCESS) return;
-  const auto begin = reinterpret_cast<uintptr_t>(pointer);
-  forget_written(begin);
-  CallPlace place;
-  auto all = registry().open();
-  if (all->freed >= kMostFreed) {
-    std::erase_if(all->objects, [](const auto& each) { return !each.second.freed_where.empty(); });
-    all->freed = 0;
-  }
-  const auto found = all->objects.find(begin);
-  if (found == all->objects.end()) return;
-  found->second.freed_where = std::move(place.text);
-  ++all->freed;
+  forget_written(reinterpret_cast<uintptr_t>(pointer));
+  note_freed(pointer);
 }
 
 void forget(ze_result_t result, const void* object) {
-  if (result == ZE_RESULT_SUCCESS) registry().open()->objects.erase(reinterpret_cast<uintptr_t>(object));
+  if (result == ZE_RESULT_SUCCESS) forget_made(object);
 }
 
 // Takes out of the registry what belongs to a context that is going; what the program should have destroyed is reported.
@@ -100,7 +44,7 @@ template <class F>
 void report_leaks(F&& is_going, const char* when) {
   std::vector<Made> left;
   {
-    auto all = registry().open();
+    auto all = made_objects().open();
     for (auto at = all->objects.begin(); at != all->objects.end();) {
       const bool going = at->second.freed_where.empty() && is_going(at->second);
       if (going) left.push_back(std::move(at->second));
@@ -118,7 +62,7 @@ void check_parts(const void* parent, const char* kind) {
   if (!is_checked(kCheckStrict) || !parent) return;
   std::vector<Made> left;
   {
-    auto all = registry().open();
+    auto all = made_objects().open();
     for (const auto& [address, made] : all->objects)
       if (made.parent == parent && !made.managed) left.push_back(made);
   }
@@ -131,17 +75,6 @@ void check_parts(const void* parent, const char* kind) {
 }
 
 }  // namespace
-
-std::string where_made(const void* object) {
-  auto all = registry().open();
-  auto found = all->objects.upper_bound(reinterpret_cast<uintptr_t>(object));
-  if (found == all->objects.begin()) return "";
-  --found;
-  const Made& made = found->second;
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(object) - found->first;
-  if (offset >= std::max<size_t>(made.size, 1)) return "";
-  return "; made by " + made.where + (made.freed_where.empty() ? "" : "; freed by " + made.freed_where);
-}
 
 void before_zeContextDestroy(ze_context_handle_t context) {
   if (checked<Context>(context))
@@ -229,7 +162,7 @@ void note_new_event(const Event& event, ze_event_pool_handle_t pool, uint32_t in
   const auto handle = reinterpret_cast<uintptr_t>(&event);
   std::string what = "event " + std::to_string(index) + " of its pool", other;
   {
-    auto all = registry().open();
+    auto all = made_objects().open();
     uintptr_t& there = all->pool_places[{pool, index}];
     const auto found = all->objects.find(std::exchange(there, handle));
     if (found != all->objects.end() && found->second.parent == pool && found->second.what == what)
@@ -241,7 +174,7 @@ void note_new_event(const Event& event, ze_event_pool_handle_t pool, uint32_t in
       report({Rule::SharedEventIndex, place, "two events have the index " + std::to_string(index) + " of a pool", "", "", "", "",
               "the first: " + other});
   }
-  note(ZE_RESULT_SUCCESS, handle_of<ze_context_handle_t>(&event.context()), pool, &event, 0, std::move(what));
+  note_made(handle_of<ze_context_handle_t>(&event.context()), pool, &event, 0, std::move(what));
 }
 
 void after_zePhysicalMemCreate(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, ze_physical_mem_desc_t*,
@@ -250,8 +183,7 @@ void after_zePhysicalMemCreate(ze_result_t result, ze_context_handle_t context, 
 }
 
 void after_zeVirtualMemReserve(ze_result_t result, ze_context_handle_t context, const void*, size_t size, void** made) {
-  if (result == ZE_RESULT_SUCCESS)
-    note(result, context, nullptr, *made, size, "a reservation of " + std::to_string(size) + " bytes");
+  if (result == ZE_RESULT_SUCCESS) note_made(context, nullptr, *made, size, "a reservation of " + std::to_string(size) + " bytes");
 }
 
 void after_zeMemOpenIpcHandle(ze_result_t result, ze_context_handle_t context, ze_device_handle_t, ze_ipc_mem_handle_t,
@@ -262,7 +194,7 @@ void after_zeMemOpenIpcHandle(ze_result_t result, ze_context_handle_t context, z
 void before_zeModuleDestroy(ze_module_handle_t object) { check_parts(object, "a module"); }
 void before_zeEventPoolDestroy(ze_event_pool_handle_t object) {
   check_parts(object, "an event pool");
-  auto all = registry().open();
+  auto all = made_objects().open();
   all->pool_places.erase(all->pool_places.lower_bound({object, 0}), all->pool_places.upper_bound({object, UINT32_MAX}));
 }
 
