@@ -161,8 +161,8 @@ def _begin(contestant: Contestant, order: Mapping[str, str]) -> Found:
     return Found(first=prepared.get("ns", 0.0) + checked.get("ns", 0.0), trouble=trouble)
 
 
-def _time(contestant: Contestant, found: Found) -> None:
-    answer = contestant.ask("time")
+def _time(contestant: Contestant, found: Found, warm: int) -> None:
+    answer = contestant.ask("time", warm=warm)
     if "error" in answer:
         found.trouble = answer["error"]
     else:
@@ -171,10 +171,13 @@ def _time(contestant: Contestant, found: Found) -> None:
 
 
 def compete(
-    contestants: Sequence[Contestant], program: Program, size: str, rounds: int, seconds: float
+    contestants: Sequence[Contestant], program: Program, size: str, rounds: int, seconds: float, warm: int = 0
 ) -> dict[str, Found]:
-    """Peer → what it did; at most `rounds` samples each, and no new round when `seconds` are over."""
-    return take_turns([(each, program) for each in contestants], size, rounds, seconds)
+    """Peer → what it did; at most `rounds` samples each, and no new round when `seconds` are over.
+
+    Each sample has `warm` uncounted runs before it.
+    """
+    return take_turns([(each, program) for each in contestants], size, rounds, seconds, warm)
 
 
 def take_turns(
@@ -182,6 +185,7 @@ def take_turns(
     size: str,
     rounds: int,
     seconds: float,
+    warm: int = 0,
 ) -> dict[str, Found]:
     """The same where each has a program of its own."""
     with ExitStack() as stack:
@@ -193,7 +197,7 @@ def take_turns(
             contestant.revive()
         begun = zip(contestants, orders, strict=True)
         found = {each.peer.name: _begin(each, order) for each, order in begun}
-        others = _rounds(contestants, found, "".join(programs), rounds, seconds)
+        others = _rounds(contestants, found, "".join(programs), rounds, seconds, warm)
         for contestant in contestants:
             mine = found[contestant.peer.name]
             mine.others = others
@@ -211,6 +215,7 @@ def _rounds(
     seed: str,
     rounds: int,
     seconds: float,
+    warm: int,
 ) -> float:
     """Fill in samples; how many cores others kept busy meanwhile."""
     shuffle = random.Random(seed)
@@ -221,7 +226,7 @@ def _rounds(
             mine = found[contestant.peer.name]
             if mine.missing or mine.trouble or (turn >= FEW and max(mine.samples) > SLOW_NS):
                 continue
-            _time(contestant, mine)
+            _time(contestant, mine, warm)
             if mine.samples and mine.samples[-1] > SLOW_NS:
                 slow += mine.samples[-1] / 1e9
         if turn + 1 >= FEW and time.monotonic() > begun + slow + seconds:

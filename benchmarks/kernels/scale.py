@@ -28,6 +28,9 @@ NATIVE: Final = "C++"
 QUICK: Final = ("quick", 5, 2.0)
 PACE: Final = ("full", 11, 6.0)
 """Size of the programs, rounds at most, and seconds after which no new round begins."""
+WARM: Final = 4
+"""Uncounted runs before each sample: programs that compute much launch one kernel after another. Processors that slept
+take a tenth of a millisecond or more to wake up, which is much for a kernel that takes half a millisecond on 16."""
 
 Say = Callable[[str], None]
 
@@ -144,7 +147,7 @@ def measure(text: str, quick: bool, threads: int, say: Say, problems: list[str])
     results = []
     try:
         for number, program in enumerate(programs, 1):
-            found = contest.compete(contestants, program, size, rounds, seconds)
+            found = contest.compete(contestants, program, size, rounds, seconds, WARM)
             results.append((program, found))
             reached = ", ".join(f"× {_number(gain(found, count))} with {count}" for count in numbers[1:])
             say(f"{NAME}: {number}/{len(programs)}  {program.title}: {reached}")

@@ -278,6 +278,10 @@ def scaled(record: Record) -> str:
             rows.append(
                 [program["title"], alone, *gains, f"≥ {each['at_least']:g} {good}", _number(program["gain_native"])]
             )
+        columns = [[program["gain"][count] for program in each["programs"]] for count in counts]
+        columns.append([program["gain_native"] for program in each["programs"]])
+        *means, native = (_number(mean(known)) if (known := [*filter(None, column)]) else "–" for column in columns)
+        rows.append(["**geometric mean**", "", *means, f"≥ {each['at_least']:g}", native])
         figure = f"![{most} threads]({FOLDER}/scale-{most}.svg)"
         parts.append(
             f"{about['CPU']}, {about['cores']} processors{_with(about)}{_on(each)}:\n\n{figure}\n\n{_table(rows)}"
