@@ -133,7 +133,7 @@ void report_lane(Rule rule, uint64_t place, const RunningLaunch& running, const 
   finding.kernel = kernel;
   uint64_t item[3];
   lanes.item(lane, item);
-  finding.work_item = work_item_text(*running.launch, running.grid, item);
+  finding.work_item = work_item_text(*running.launch, item);
   size_t offset;
   const Code* code;
   if (running.code->offset_of(instruction - 1, &offset, &code)) finding.stack = source_stack(*code, offset);

@@ -63,7 +63,7 @@ void report_texel(const RunningLaunch& running, const TexelLanes& texels, unsign
                     coordinates_text(texels, lane) + " of an image of " + size_text(*texels.image(), texels.site.components);
   uint64_t item[3];
   texels.item(lane, item);
-  finding.work_item = work_item_text(*running.launch, running.grid, item);
+  finding.work_item = work_item_text(*running.launch, item);
   finding.stack = stack_of(running, instruction);
   report(std::move(finding));
 }

@@ -122,6 +122,10 @@ class Code {
   bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
   bool short_elements() const { return facts_.flags & KernelFlag::kShortElements; }
   uint32_t lanes() const { return facts_.lanes; }
+  // The dimension along which lanes should be neighbours.
+  unsigned lane_dimension() const {
+    return facts_.flags & KernelFlag::kLanesAlongY ? 1 : facts_.flags & KernelFlag::kLanesAlongZ ? 2 : 0;
+  }
 
   // Picoseconds of a work-item; 0 until it has run, and always if it may wait.
   uint64_t pace() const { return pace_.value(); }

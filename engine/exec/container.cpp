@@ -62,7 +62,7 @@ bool KernelFacts::same_to_launches(const KernelFacts& other) const {
   if ((flags & KernelFlag::kSubGroups) && lanes != other.lanes) return false;
   // Flags about its execution may differ, and so may trip counts, which may depend on the group size.
   constexpr uint32_t kOwn = KernelFlag::kFlat | KernelFlag::kSharesRows | KernelFlag::kFitsGroups | KernelFlag::kConstantTurns |
-                            KernelFlag::kTurnsByArguments;
+                            KernelFlag::kTurnsByArguments | KernelFlag::kLanesAlongY | KernelFlag::kLanesAlongZ;
   auto alike = [](const Argument& one, const Argument& two) {
     return one.kind == two.kind && one.size == two.size && one.offset == two.offset && one.alignment == two.alignment;
   };

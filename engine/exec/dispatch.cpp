@@ -146,6 +146,15 @@ uint64_t run_adaptively(RunningLaunch& running, Code& code, uint64_t groups, Bus
   return spent;
 }
 
+// Exchanges x with the dimension along which lanes should be neighbours, where a launch has enough work-items there.
+void exchange_dimensions(Grid& grid, const Code& code) {
+  constexpr uint64_t kUsualLanes = 16;
+  const unsigned along = code.lane_dimension();
+  if (grid.global_size[along] < std::min<uint64_t>(code.lanes(), kUsualLanes) / 2) return;
+  for (uint64_t* each : {grid.group_count, grid.group_size, grid.global_offset, grid.global_size}) std::swap(each[0], each[along]);
+  grid.lane_dimension = along;
+}
+
 [[gnu::noinline]] void prepare_watched(RunningLaunch& running, const Launch& launch, const Code& code) {
   if (code.checked()) prepare_checks(running, launch);
   if (code.noted())
@@ -173,6 +182,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   running.local_bytes = launch.local_bytes;
   running.grid.dimensions = 1;
   running.grid.strip = count[0];
+  running.grid.lane_dimension = 0;
   for (unsigned i = 0; i < 3; ++i) {
     running.grid.group_count[i] = count[i];
     running.grid.group_size[i] = launch.group_size[i];
@@ -189,6 +199,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;
   }
   const bool together = launch.flags & Launch::kCooperative;
+  if (code.lane_dimension() && !together) exchange_dimensions(running.grid, code);
   const uint64_t pieces = code.flat() && !together ? choose_blocks(running.grid, code, groups) : groups;
   running.scratch_bytes = code.scratch_bytes(running.grid.group_size);
   if (together) {

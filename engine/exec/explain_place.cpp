@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "code.h"
 #include "source_text.h"
@@ -28,7 +29,7 @@ Place3 numbered(const Grid& grid, uint64_t number, bool strips) {
   return {begin + left % width, left / width, z};
 }
 
-// The first and the last work-item of a group or block, as global ids.
+// The first and the last work-item of a group or block, as global ids of the program.
 void items_of(const Grid& grid, const Place3& group, Place3* first, Place3* last) {
   const uint64_t at[3] = {group.x, group.y, group.z};
   uint64_t low[3], high[3];
@@ -36,22 +37,24 @@ void items_of(const Grid& grid, const Place3& group, Place3* first, Place3* last
     low[i] = at[i] * grid.group_size[i] + grid.global_offset[i];
     high[i] = std::min(low[i] + grid.group_size[i], grid.global_size[i] + grid.global_offset[i]) - 1;
   }
+  std::swap(low[0], low[grid.lane_dimension]);
+  std::swap(high[0], high[grid.lane_dimension]);
   *first = {low[0], low[1], low[2]};
   *last = {high[0], high[1], high[2]};
 }
 
-std::string exactly(const Launch& launch, const Grid& grid, const Place3& item) {
+std::string exactly(const Launch& launch, const Place3& item) {
   const uint64_t at[3] = {item.x, item.y, item.z};
-  return "in work-item " + work_item_text(launch, grid, at);
+  return "in work-item " + work_item_text(launch, at);
 }
 
 }  // namespace
 
-std::string work_item_text(const Launch& launch, const Grid& grid, const uint64_t* at) {
+std::string work_item_text(const Launch& launch, const uint64_t* at) {
   uint64_t group[3], local[3];
   for (unsigned i = 0; i < 3; ++i) {
-    group[i] = (at[i] - grid.global_offset[i]) / launch.group_size[i];
-    local[i] = (at[i] - grid.global_offset[i]) % launch.group_size[i];
+    group[i] = (at[i] - launch.global_offset[i]) / launch.group_size[i];
+    local[i] = (at[i] - launch.global_offset[i]) % launch.group_size[i];
   }
   return text_of({at[0], at[1], at[2]}) + ", local id " + text_of({local[0], local[1], local[2]}) + " of group " +
          text_of({group[0], group[1], group[2]});
@@ -83,10 +86,14 @@ bool is_assertion(uintptr_t address) {
 }
 
 std::string asserting(const Launch& launch, const FaultSite& site, uintptr_t address) {
-  const uint64_t *size = site.grid.global_size, *offset = site.grid.global_offset, number = (address - kAssertionAddress) / 4;
+  uint64_t size[3];
+  std::copy_n(site.grid.global_size, 3, size);
+  std::swap(size[0], size[site.grid.lane_dimension]);
+  const uint32_t* offset = launch.global_offset;
+  const uint64_t number = (address - kAssertionAddress) / 4;
   if (number / size[0] / size[1] >= size[2]) return work_items(launch, site);
   const Place3 item{number % size[0] + offset[0], number / size[0] % size[1] + offset[1], number / size[0] / size[1] + offset[2]};
-  return exactly(launch, site.grid, item);
+  return exactly(launch, item);
 }
 
 std::string work_items(const Launch& launch, const FaultSite& site) {
@@ -98,7 +105,7 @@ std::string work_items(const Launch& launch, const FaultSite& site) {
   items_of(grid, first, &low, &ignored);
   items_of(grid, last, &ignored, &high);
   if (site.last - site.first == 1) {
-    if (low.x == high.x && low.y == high.y && low.z == high.z) return exactly(launch, grid, low);
+    if (low.x == high.x && low.y == high.y && low.z == high.z) return exactly(launch, low);
     const std::string items = "one of the work-items " + text_of(low) + " to " + text_of(high);
     return flat ? "in " + items : "in group " + text_of(first) + ", " + items;
   }

@@ -13,7 +13,7 @@ namespace anyzero {
 std::string source_stack(const Code& code, uint64_t offset);
 
 // A work-item by its global id, with its group and its place in the group.
-std::string work_item_text(const Launch& launch, const Grid& grid, const uint64_t* global_id);
+std::string work_item_text(const Launch& launch, const uint64_t* global_id);
 
 // The work-items that were running, as far as the site is known.
 std::string work_items(const Launch& launch, const FaultSite& site);

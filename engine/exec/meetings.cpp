@@ -23,7 +23,7 @@ const char* name_of(const NoteSite& site) { return reinterpret_cast<const char*>
 std::string item_text(const ThreadNotes& thread, uint64_t item) {
   uint64_t id[3];
   thread.global_id(item, false, id);
-  return work_item_text(*thread.running->launch, thread.running->grid, id);
+  return work_item_text(*thread.running->launch, id);
 }
 
 void report_missing(const ThreadNotes& thread, Rule rule, const NoteSite& site, uintptr_t instruction, uint64_t arrived,

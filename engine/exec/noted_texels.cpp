@@ -57,7 +57,7 @@ struct Access {
       finding.message = "kernel " + kernel + " reads " + what + " of " + size + ", which nothing has written since it was made";
       uint64_t item[3];
       texels.item(lane, item);
-      finding.work_item = work_item_text(*running.launch, running.grid, item);
+      finding.work_item = work_item_text(*running.launch, item);
       finding.stack = stack_of(running, instruction);
       finding.memory = written.made().empty() ? size + ", " + memory_at(address) : size + "; made by " + written.made();
       anyzero::report(std::move(finding));

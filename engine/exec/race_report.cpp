@@ -39,7 +39,7 @@ const char* does(AccessClass by) {
 std::string item_text(const ThreadNotes& thread, uint64_t item, bool across) {
   uint64_t id[3];
   thread.global_id(item, across, id);
-  return work_item_text(*thread.running->launch, thread.running->grid, id);
+  return work_item_text(*thread.running->launch, id);
 }
 
 // Text: the memory and the place in it.

@@ -63,8 +63,11 @@ class Loaded:
         group_size: tuple[int, ...],
         offset: tuple[int, ...] = (0, 0, 0),
         strip: int | None = None,
+        exchanged: bool = True,
     ) -> None:
-        """`strip` is how many columns of groups run row by row before the next ones do: all of them if not given."""
+        """`strip` is how many columns of groups run row by row before the next ones do: all of them if not given. With
+        `exchanged`, a kernel whose lanes should lie along another dimension gets that one as its first.
+        """
         kernel = self.kernel
         block = np.zeros(max(kernel.args_bytes, 8) + 64, np.uint8)
         local_bytes = -(-kernel.local_bytes // 128) * 128
@@ -90,12 +93,15 @@ class Loaded:
         # Blocks of a kernel that does not know its groups may stick out.
         counts = [-(-size // group) for size, group in zip(sizes, groups, strict=True)]
         dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
+        along = kernel.lane_dimension if exchanged else 0
+        for each in (counts, groups, offsets, sizes):
+            each[0], each[along] = each[along], each[0]
         threes = (tuple(each) for each in (counts, groups, offsets, sizes))
         table = b"".join(bounds.get(word, Bounds(0, 2**64 - 1)).pack() for word in range(CHECKED_WORDS))
         if kernel.noted:
             table += bytes([NotedArgument.LOADS | NotedArgument.STORES]) * CHECKED_WORDS
         watched = kernel.checked or kernel.noted
-        grid = _words(Grid(*threes, dimensions, strip or counts[0]).pack() + (table if watched else b""))
+        grid = _words(Grid(*threes, dimensions, strip or counts[0], along).pack() + (table if watched else b""))
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
         local, scratch = _aligned(local_bytes, LOCAL_ROOM), _aligned(scratch_bytes)

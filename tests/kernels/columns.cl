@@ -6,6 +6,14 @@ kernel void store_column(global float *to, global const float *from, int width, 
         to[x * height + y] = from[y * width + x];
 }
 
+kernel void store_both(global float *to, global float *copy, global const float *from, int width, int height) {
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x < width && y < height) {
+        to[x * height + y] = from[y * width + x];
+        copy[y * width + x] = from[y * width + x];
+    }
+}
+
 kernel void load_column(global double *to, global const double *from, int width, int height) {
     int x = get_global_id(0), y = get_global_id(1);
     if (x < width && y < height)

@@ -49,6 +49,7 @@ KERNEL = kernel(
     attributes="reqd_work_group_size(64,2,1)",
     waits=True,
     turns="arguments",
+    lane_dimension=1,
     links=(3, 1),
 )
 WHOLE = Container(KERNEL, bytes(range(16)), bytes(range(16, 32)))
@@ -58,7 +59,7 @@ BYTES = container.encode(WHOLE)
 def test_the_engine_finds_everything_where_the_layout_says() -> None:
     """A reader of its own, which walks the bytes in the order of the format's description."""
     magic, total, checksum = struct.unpack_from("<8sQQ", BYTES)
-    assert magic == b"AZKERN04"
+    assert magic == b"AZKERN05"
     assert total == len(BYTES)
     rest = 0xFFFFFFFF
     for byte in BYTES[24:]:
@@ -68,7 +69,7 @@ def test_the_engine_finds_everything_where_the_layout_says() -> None:
     assert checksum == rest ^ 0xFFFFFFFF
     place = 24
     numbers = struct.unpack_from("<16I", BYTES, place)
-    assert numbers[:4] == (16, 1 | 2 | 8 | 16 | 128, 6, 56)
+    assert numbers[:4] == (16, 1 | 2 | 8 | 16 | 128 | 8192, 6, 56)
     assert numbers[4:10] == (1024, 40, 4, 256, 512, 2)
     assert numbers[10:16] == (64, 2, 1, 128, 3, 16)
     place += 64
@@ -97,7 +98,7 @@ def test_a_function_has_no_arguments() -> None:
     found = container.decode(packed)
     assert found.function
     assert found.kernel.arguments == ()
-    assert struct.unpack_from("<II", packed, 28) == (1 | 2 | 8 | 16 | 32 | 128, 0)
+    assert struct.unpack_from("<II", packed, 28) == (1 | 2 | 8 | 16 | 32 | 128 | 8192, 0)
 
 
 def test_links_become_ids_of_plans() -> None:
@@ -132,7 +133,7 @@ def test_wrong_contents_under_a_right_checksum_are_refused_or_read(place: int, c
     """Nothing else than a container or a WireError, even where somebody repaired the checksum."""
     body = bytearray(BYTES[24:])
     body[place : place + len(change)] = change
-    data = struct.pack("<8sQQ", b"AZKERN04", 24 + len(body), container.checksum(body)) + body
+    data = struct.pack("<8sQQ", b"AZKERN05", 24 + len(body), container.checksum(body)) + body
     try:
         found = container.decode(data)
     except WireError:

@@ -9,7 +9,7 @@
 namespace anyzero {
 
 // what a container begins with; other forms of it had or will have another number
-inline constexpr std::string_view kContainerMagic = "AZKERN04";
+inline constexpr std::string_view kContainerMagic = "AZKERN05";
 
 // What a launch must know of the code.
 struct KernelFlag {
@@ -27,8 +27,10 @@ struct KernelFlag {
     kChecked = 1024,  // it checks its accesses of memory, and finds Bounds behind the Grid
     kNoted = 2048,  // it tells the engine of its accesses or of meetings of work-items, and finds NotedArgument behind the Bounds
     kShortElements = 4096,  // a work-item accesses bytes or shorts, so that blocks of long rows are best
+    kLanesAlongY = 8192,  // lanes are neighbours along y in launches whose Grid has x and y exchanged
+    kLanesAlongZ = 16384,  // lanes are neighbours along z in launches whose Grid has x and z exchanged
   };
-  static constexpr uint32_t kAll = 8191;
+  static constexpr uint32_t kAll = 32767;
 };
 
 // The fixed part of a container.

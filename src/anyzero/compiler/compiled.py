@@ -160,6 +160,10 @@ class CompiledKernel:
     """Does it check its accesses of memory?"""
     noted: bool = False
     """Does it note its accesses, or the work-items that reach barriers, for check mode?"""
+    lane_dimension: int = 0
+    """The dimension along which lanes are neighbours. If it is not 0, the code has a version for launches whose Grid
+    has it exchanged with the first one, and another one for the rest.
+    """
     fits_groups: bool = False
     """May code for groups of one size be faster?"""
     lanes_because: str = field(default="", compare=False)

@@ -14,7 +14,7 @@ __all__ = [
     "KernelFlag",
 ]
 
-CONTAINER_MAGIC: Final = b"AZKERN04"
+CONTAINER_MAGIC: Final = b"AZKERN05"
 """What a container begins with; other forms of it had or will have another number."""
 
 
@@ -47,6 +47,10 @@ class KernelFlag:
     """It tells the engine of its accesses or of meetings of work-items, and finds NotedArgument behind the Bounds."""
     SHORT_ELEMENTS: Final = 4096
     """A work-item accesses bytes or shorts, so that blocks of long rows are best."""
+    LANES_ALONG_Y: Final = 8192
+    """Lanes are neighbours along y in launches whose Grid has x and y exchanged."""
+    LANES_ALONG_Z: Final = 16384
+    """Lanes are neighbours along z in launches whose Grid has x and z exchanged."""
 
 
 _CONTAINER_HEAD: Final = struct.Struct("<8sQQIIIIIIIIII3IIII16s16sIIIIII")

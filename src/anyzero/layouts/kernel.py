@@ -198,8 +198,8 @@ class FaultKind(enum.IntEnum):
     """The guard value beside a function's private arrays was overwritten."""
 
 
-_GRID: Final = struct.Struct("<3Q3Q3Q3QQQ")
-GRID_BYTES: Final = 112
+_GRID: Final = struct.Struct("<3Q3Q3Q3QQQQ")
+GRID_BYTES: Final = 120
 GRID_OFFSETS: Final = {
     "group_count": 0,
     "group_size": 24,
@@ -207,10 +207,11 @@ GRID_OFFSETS: Final = {
     "global_size": 72,
     "dimensions": 96,
     "strip": 104,
+    "lane_dimension": 112,
 }
 
 
-class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int]):
+class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int]):
     """The size of a launch. One per launch, read-only for compiled code."""
 
     __slots__ = ()
@@ -223,8 +224,17 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
         global_size: tuple[int, ...],
         dimensions: int,
         strip: int,
+        lane_dimension: int,
     ) -> Self:
-        return tuple.__new__(cls, (group_count, group_size, global_offset, global_size, dimensions, strip))
+        return tuple.__new__(cls, (
+            group_count,
+            group_size,
+            global_offset,
+            global_size,
+            dimensions,
+            strip,
+            lane_dimension,
+        ))
 
     @property
     def group_count(self) -> tuple[int, ...]:
@@ -256,6 +266,14 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
         """Columns of groups in a strip: groups are numbered strip by strip, and row by row within one."""
         return self[5]
 
+    @property
+    def lane_dimension(self) -> int:
+        """The dimension of the launch that is x here, and x is there.
+
+        0, or the kernel's own where the engine has exchanged them.
+        """
+        return self[6]
+
     def pack(self) -> bytes:
         return _GRID.pack(
             *self.group_count,
@@ -264,12 +282,13 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
             *self.global_size,
             self.dimensions,
             self.strip,
+            self.lane_dimension,
         )
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
         found = _GRID.unpack_from(data, place)
-        return cls(found[0:3], found[3:6], found[6:9], found[9:12], found[12], found[13])
+        return cls(found[0:3], found[3:6], found[6:9], found[9:12], found[12], found[13], found[14])
 
 
 _WORKER: Final = struct.Struct("<QQQQQQQ")

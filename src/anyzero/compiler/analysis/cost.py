@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.rows import served
 from anyzero.compiler.analysis.uniformity import Flow, Shapes
@@ -43,6 +45,22 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, 
     the accesses in `joined`, several iterations will be one.
     """
     together = alone = 0.0
+    for op, times, cost in _costs(body, flow, shapes, lanes, register, joined):
+        together += cost
+        alone += times * _scalar(op)
+    return together, alone * lanes * SCALAR
+
+
+def estimate_accesses(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, joined: set[Op]) -> float:
+    """What of a vector's cost is for loads and stores."""
+    costs = _costs(body, flow, shapes, lanes, register, joined)
+    return sum(cost for op, _, cost in costs if op.name in ("load", "store"))
+
+
+def _costs(
+    body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, joined: set[Op]
+) -> Iterator[tuple[Op, float, float]]:
+    """Each operation, how often it runs, and its cost as a vector."""
     used = {arg for op in body.ops for arg in op.args}
     longer = {loop: _apart(loop, shapes) for loop in flow.loops.all}
     masked = set() if register >= MASKED_MOVES else _masked(body, flow, shapes)
@@ -52,16 +70,15 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, 
         apart = max((longer[loop] for loop in loops), default=1.0)
         for op in block.ops:
             if op.name == "atomic":
-                together += times * _atomic_lanes(op, shapes, lanes, op in used)
+                cost = times * _atomic_lanes(op, shapes, lanes, op in used)
             elif op in joined:
                 size = SIZES[op.type or op.args[1].type]
-                together += times * _lane_by_lane(op, lanes) * JOINED * size / 4
+                cost = times * _lane_by_lane(op, lanes) * JOINED * size / 4
             elif block in masked and op.name in ("load", "store") and not shapes[op.args[0]].uniform:
-                together += times * apart * _lane_by_lane(op, lanes)
+                cost = times * apart * _lane_by_lane(op, lanes)
             else:
-                together += times * apart * vector_cost(op, shapes, lanes, register)
-            alone += times * _scalar(op)
-    return together, alone * lanes * SCALAR
+                cost = times * apart * vector_cost(op, shapes, lanes, register)
+            yield op, times, cost
 
 
 def _apart(loop: Loop, shapes: Shapes) -> float:
@@ -91,8 +108,13 @@ def _masked(body: Body, flow: Flow, shapes: Shapes) -> set[Block]:
 
 def _is_bound(block: Block, shapes: Shapes) -> bool:
     """Does its branch compare values that are strided or uniform?"""
-    condition = block.condition
-    return condition is not None and condition.name == "icmp" and not any(shapes[arg].varying for arg in condition.args)
+    return block.condition is not None and _compares_ids(block.condition, shapes)
+
+
+def _compares_ids(condition: Op, shapes: Shapes) -> bool:
+    if condition.name in ("and", "or", "select"):
+        return all(shapes[arg].uniform or _compares_ids(arg, shapes) for arg in condition.args)
+    return condition.name == "icmp" and not any(shapes[arg].varying for arg in condition.args)
 
 
 def _lane_by_lane(op: Op, lanes: int) -> float:

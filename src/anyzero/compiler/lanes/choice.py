@@ -9,6 +9,7 @@ from anyzero.compiler.analysis.columns import find_columns, may_have_columns
 from anyzero.compiler.analysis.cost import (
     chains,
     estimate,
+    estimate_accesses,
     leaves_out_first,
     mostly_bytes,
     mostly_short,
@@ -30,6 +31,7 @@ from anyzero.compiler.lower.memory import MOST_APART
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.interchange import interchange
 from anyzero.lazy_dataclass import replace
 
 USUAL_ROWS = 4
@@ -49,8 +51,45 @@ iterations of a load and a store fill the vector registers.
 SHORTEST = 4
 """Masks of bytes fill a multiple of 32 bits."""
 
+WORTH_INTERCHANGE = 0.8
+"""The part of the cost of a vector's accesses that is left where lanes along another dimension pay."""
+
 SMALL = 16
 """Up to so many operations, a kernel without loops has all its versions in the first stage."""
+
+
+def may_interchange(unit: KernelUnit) -> bool:
+    """Images have neighbours along the first dimension."""
+    alone = unit.translation.uses.flat and unit.grid_stride is None
+    images = any(op.name in ("image_read", "image_write") for op in unit.body.ops)
+    return alone and not (images or unit.options.one_version or unit.options.checks) and bool(_further(unit.body))
+
+
+def _further(body: Body) -> list[int]:
+    """The dimensions of the kernel's ids but the first one."""
+    return sorted({op.info[1] for op in body.ops if op.name == "builtin" and op.info[0] == "global_id"} - {0})
+
+
+def choose_lane_dimension(unit: KernelUnit) -> None:
+    """The dimension along which a vector's accesses cost least."""
+    usual, accesses = _vector_costs(unit)
+    least = accesses * WORTH_INTERCHANGE
+    for dimension in _further(unit.body):
+        interchange(unit.body, dimension)
+        cost, accesses = _vector_costs(unit)
+        interchange(unit.body, dimension)
+        if cost <= usual and accesses < least:
+            unit.lane_dimension, least = dimension, accesses
+    if unit.lane_dimension:
+        interchange(unit.body, unit.lane_dimension)
+
+
+def _vector_costs(unit: KernelUnit) -> tuple[float, float]:
+    """The cost of a vector, and what of it is for accesses."""
+    body, flow, target = unit.body, unit.flow, unit.target
+    shapes = analyse(body, flow, target.lanes, flat=True)
+    costs = body, flow, shapes, target.lanes, target.register, _joined(flow, shapes, unit.options)
+    return estimate(*costs)[0], estimate_accesses(*costs)
 
 
 def choose_registers(unit: KernelUnit) -> None:

@@ -40,6 +40,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         flat=unit.choices.flat,
         shares_rows=unit.choices.flat and last.row_count > 1,
         short_elements=unit.choices.flat and unit.short_elements,
+        lane_dimension=unit.lane_dimension,
         barriers=barriers,
         printf=translation.uses.printf,
         sub_groups=translation.uses.sub_groups,
@@ -50,7 +51,9 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         spill_bytes=-(-(kept + unit.code.spilled) // lanes),
         # Without barriers a vector is done before the next one begins, which may use the same memory.
         scratch_fixed=0 if barriers else unit.per_vector,
-        scratch_per_vector=unit.per_vector * last.batch if barriers else last.per_strip,
+        scratch_per_vector=unit.per_vector * last.batch
+        if barriers
+        else max(each.per_strip for each in unit.numberings),
         required_group_size=kernel.required_group_size,
         max_group_items=kernel.max_group_items,
         required_sub_groups=kernel.sub_groups_per_group or 0,

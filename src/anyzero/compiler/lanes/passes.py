@@ -189,6 +189,27 @@ PASSES: Final = (
         ("analysis/first_item.py",),
     ),
     Pass(
+        "stage",
+        choice.choose_stage,
+        KERNEL,
+        "the first stage has one version of the kernel, but all of a small one",
+        "before the first choice that differs between stages",
+        ("lanes/choice.py",),
+    ),
+    Pass(
+        "interchange",
+        choice.choose_lane_dimension,
+        KERNEL,
+        "lanes along another dimension than the first one, where a vector costs less so: matrices whose rows are "
+        "numbered by the first one",
+        "needs loops and their costs; every pass from here on takes lanes for neighbours along the first dimension",
+        ("transform/interchange.py", "lanes/choice.py", "analysis/cost.py"),
+        Condition(
+            "ids of several dimensions; no groups, images or grid-stride loop; not in the first stage, not with checks",
+            choice.may_interchange,
+        ),
+    ),
+    Pass(
         "register-width",
         choice.choose_registers,
         KERNEL,
@@ -196,14 +217,6 @@ PASSES: Final = (
         "more of them are left to the prefetchers",
         "before the number of lanes, which follows from it",
         ("lanes/choice.py", "analysis/streaming_stores.py"),
-    ),
-    Pass(
-        "stage",
-        choice.choose_stage,
-        KERNEL,
-        "the first stage has one version of the kernel, but all of a small one",
-        "before the first choice that differs between stages",
-        ("lanes/choice.py",),
     ),
     Pass(
         "private-sums",
@@ -442,7 +455,7 @@ PASSES: Final = (
         "write-choice-of-numbering",
         writing.write_choice_of_numbering,
         KERNEL,
-        "the entry point, which calls the code for rows or for linear numbers",
+        "the entry point, which calls the code of one numbering or the other",
         "both are written",
         ("lower/entry.py",),
         Condition("two numberings", lambda unit: len(unit.numberings) > 1),

@@ -254,6 +254,8 @@ class KernelUnit:
     first_item: FirstItem = field(init=False)
     sums: list[Sum] = field(default_factory=list)
     """Buffers whose atomic updates each thread collects."""
+    lane_dimension: int = 0
+    """The dimension of the launch that the body has as its first one, and the first one in its place."""
     narrow: bool = False
     """Are registers of half the size used?"""
     short_elements: bool = False

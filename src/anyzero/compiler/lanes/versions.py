@@ -12,6 +12,7 @@ from anyzero.compiler.ir import Body
 from anyzero.compiler.lanes.units import BodyVersion, KernelUnit, NumberingUnit, VersionUnit
 from anyzero.compiler.lower.regions import Ready
 from anyzero.compiler.passes import Condition
+from anyzero.compiler.transform.interchange import interchange
 from anyzero.compiler.transform.interior_version import copied
 from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.lazy_dataclass import dataclass, replace
@@ -98,6 +99,14 @@ VERSIONS = (
         quick=True,
     ),
     Version(
+        "exchanged",
+        "the kernel",
+        "lanes are neighbours along another dimension than the first one",
+        "kernels without groups in which a vector costs less so",
+        lambda unit: unit.lane_dimension > 0,
+        "by the launch: the engine exchanges the dimensions where enough work-items lie along that one",
+    ),
+    Version(
         "general",
         "the body",
         "runs everywhere",
@@ -167,8 +176,9 @@ BY_NAME = {version.name: version for version in VERSIONS}
 
 def number_lanes(unit: KernelUnit) -> None:
     """One unit for each numbering. The later passes use a body up; a copy costs a tenth of making it again."""
-    wanted = [name for name in ("rows", "linear") if BY_NAME[name].wants(unit)]
-    bodies = [unit.body, *(copied(unit.body)[0] for _ in wanted[1:])]
+    wanted = [name for name in ("rows", "linear", "exchanged") if BY_NAME[name].wants(unit)]
+    # The last one is the one that most launches run.
+    bodies = [*(copied(unit.body)[0] for _ in wanted[1:]), unit.body]
     # In code whose vectors fill the rows, all lanes that a work-item names are active.
     several = len(wanted) > 1
     unit.filled = several and any(known_lane(op, unit.choices.lanes) is not None for op in unit.body.ops)
@@ -176,6 +186,10 @@ def number_lanes(unit: KernelUnit) -> None:
         linear = name == "linear"
         prefix = f"{name}." if several else ""
         choices = replace(unit.choices, prefix=prefix, linear=linear, filled=unit.filled and not linear)
+        if unit.lane_dimension and name != "exchanged":
+            # Few launches run it: one version is enough, as in the first stage.
+            interchange(body, unit.lane_dimension)
+            choices = replace(choices, options=replace(choices.options, quick=True, all_versions=False))
         flow = unit.flow if body is unit.body else loop_simplify(body)
         unit.numberings.append(NumberingUnit(name, prefix + unit.entry, body, flow, choices, unit.out, BODIES))
 

@@ -371,6 +371,13 @@ def either_entry(symbol: str, rows: str, linear: str, choices: Choices, filled: 
     return e.text()
 
 
+def exchanged_entry(symbol: str, exchanged: str, rows: str, choices: Choices) -> str:
+    """The version for a launch whose dimensions the engine has exchanged, beside the one for the rest."""
+    e = Entry(symbol, choices, LaunchInvariants(), False)
+    _choose(e, e.b.compare("ne", e.load(e.grid, GRID_OFFSETS["lane_dimension"], I64), 0), exchanged, rows)
+    return e.text()
+
+
 def _choose(e: Entry, condition: Value, one: str, other: str) -> None:
     b = e.b
     given = f"({e.arguments.typed}, {e.grid.typed}, {e.first.typed}, {e.last.typed}, {e.worker.typed})"

@@ -64,6 +64,8 @@ def encode(content: Container) -> bytes:
         | KernelFlag.FITS_GROUPS * kernel.fits_groups
         | KernelFlag.CHECKED * kernel.checked
         | KernelFlag.NOTED * kernel.noted
+        | KernelFlag.LANES_ALONG_Y * (kernel.lane_dimension == 1)
+        | KernelFlag.LANES_ALONG_Z * (kernel.lane_dimension == 2)
     )
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
@@ -132,6 +134,7 @@ def decode(data: bytes) -> Container:
         counters=lines.decode_counters(reader.raw(head.counters_bytes)),
         object=reader.raw(head.object_bytes),
         lanes=head.lanes,
+        lane_dimension=1 if flags & KernelFlag.LANES_ALONG_Y else 2 if flags & KernelFlag.LANES_ALONG_Z else 0,
         flat=bool(flags & KernelFlag.FLAT),
         shares_rows=bool(flags & KernelFlag.SHARES_ROWS),
         short_elements=bool(flags & KernelFlag.SHORT_ELEMENTS),
