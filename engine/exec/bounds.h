@@ -20,6 +20,11 @@ Bounds bounds_around(uintptr_t address);
 // The same for addresses in a block of arguments, of which `words` are the indices: writes `found` at the same ones.
 void find_bounds(const unsigned char* args, std::span<const uint16_t> words, Bounds* found);
 
+// True if the addresses in a block of arguments, at the offsets `written`, lead to allocations that no other one at both kinds of
+// offsets leads to. False also where that is not known, as for the program's own memory and for memory that other addresses lead
+// to as well.
+bool are_unaliased(const unsigned char* args, std::span<const uint32_t> written, std::span<const uint32_t> read);
+
 // The allocation that contains an address, if a program made it and has not made it resident.
 bool nonresident_allocation(uintptr_t address, MemoryRange* range);
 

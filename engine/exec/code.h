@@ -122,6 +122,8 @@ class Code {
   bool shares_rows() const { return facts_.flags & KernelFlag::kSharesRows; }
   bool short_elements() const { return facts_.flags & KernelFlag::kShortElements; }
   uint32_t lanes() const { return facts_.lanes; }
+  // True if it has a version for unaliased launches.
+  bool has_unaliased_version() const { return !facts_.separate_writes.empty(); }
   // The dimension along which lanes should be neighbours.
   unsigned lane_dimension() const {
     return facts_.flags & KernelFlag::kLanesAlongY ? 1 : facts_.flags & KernelFlag::kLanesAlongZ ? 2 : 0;

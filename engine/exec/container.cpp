@@ -111,7 +111,14 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
     if (!good_argument(record, head.args_bytes)) return damaged("an argument lies outside the block or has no known kind");
     auto kind = static_cast<ArgumentKind>(record.kind);
     uint32_t place = kind == ArgumentKind::Image ? facts->images++ : kind == ArgumentKind::Sampler ? facts->samplers++ : 0;
-    facts->arguments.push_back({kind, record.size, record.offset, record.alignment, record.access, place, {}});
+    uint32_t access = record.access;
+    if (is_pointer(kind)) {
+      if (access & ArgumentUse::kSeparateWrites) facts->separate_writes.push_back(record.offset);
+      if (access & ArgumentUse::kSeparateReads) facts->separate_reads.push_back(record.offset);
+      // The stages of a kernel differ in these, while its arguments are the same.
+      access &= ~(ArgumentUse::kSeparateWrites | ArgumentUse::kSeparateReads);
+    }
+    facts->arguments.push_back({kind, record.size, record.offset, record.alignment, access, place, {}});
     facts->args_alignment = std::max(facts->args_alignment, record.alignment);
     name_bytes.push_back(record.name_bytes);
   }

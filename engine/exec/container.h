@@ -12,6 +12,8 @@
 
 namespace anyzero {
 
+inline bool is_pointer(ArgumentKind kind) { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }
+
 struct Argument {
   ArgumentKind kind;
   uint32_t size;
@@ -25,7 +27,7 @@ struct Argument {
   bool counts_turns() const { return kind != ArgumentKind::Image && (access & ArgumentUse::kCountsTurns); }
   // May the kernel write through the pointer? Known only for kernels that note their accesses.
   bool written() const { return kind != ArgumentKind::Image && (access & ArgumentUse::kMayWrite); }
-  bool pointer() const { return kind == ArgumentKind::Global || kind == ArgumentKind::Constant; }
+  bool pointer() const { return is_pointer(kind); }
 };
 
 struct KernelFacts {
@@ -50,6 +52,9 @@ struct KernelFacts {
   uint8_t kernel_uuid[16] = {};
   uint8_t module_uuid[16] = {};
   std::vector<Argument> arguments;
+  // Offsets of arguments, for code that has a version for unaliased launches: see ArgumentUse.
+  std::vector<uint32_t> separate_writes;
+  std::vector<uint32_t> separate_reads;
   LineTable lines;
   std::string_view counter_places;  // CounterPlaces, of kernels that count their lanes
   uint32_t counters = 0;            // that the kernel adds to

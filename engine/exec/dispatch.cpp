@@ -11,6 +11,7 @@
 #include "../system/clock.h"
 #include "../system/settings.h"
 #include "blocks.h"
+#include "bounds.h"
 #include "checked_access.h"
 #include "code.h"
 #include "cooperate.h"
@@ -155,6 +156,10 @@ void exchange_dimensions(Grid& grid, const Code& code) {
   grid.lane_dimension = along;
 }
 
+bool is_unaliased(const Launch& launch, const KernelFacts& facts) {
+  return are_unaliased(launch.args(), facts.separate_writes, facts.separate_reads);
+}
+
 [[gnu::noinline]] void prepare_watched(RunningLaunch& running, const Launch& launch, const Code& code) {
   if (code.checked()) prepare_checks(running, launch);
   if (code.noted())
@@ -199,7 +204,10 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;
   }
   const bool together = launch.flags & Launch::kCooperative;
-  if (code.lane_dimension() && !together) exchange_dimensions(running.grid, code);
+  const bool unaliased = code.has_unaliased_version() && is_unaliased(launch, code.facts());
+  running.grid.unaliased = unaliased;
+  const bool exchanges = code.lane_dimension() && (unaliased || !code.has_unaliased_version());
+  if (exchanges && !together) exchange_dimensions(running.grid, code);
   const uint64_t pieces = code.flat() && !together ? choose_blocks(running.grid, code, groups) : groups;
   running.scratch_bytes = code.scratch_bytes(running.grid.group_size);
   if (together) {

@@ -6,11 +6,13 @@ import ctypes
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from anyzero.compiler.compiled import CompiledKernel
+from anyzero.layouts.container import ArgumentUse
 from anyzero.layouts.kernel import CHECKED_WORDS, LOCAL_ROOM, Bounds, Grid, NotedArgument, Worker
 from tests.compiler.loading import load
 
@@ -64,9 +66,11 @@ class Loaded:
         offset: tuple[int, ...] = (0, 0, 0),
         strip: int | None = None,
         exchanged: bool = True,
+        unaliased: bool | None = None,
     ) -> None:
         """`strip` is how many columns of groups run row by row before the next ones do: all of them if not given. With
-        `exchanged`, a kernel whose lanes should lie along another dimension gets that one as its first.
+        `exchanged`, a kernel whose lanes should lie along another dimension gets that one as its first. A launch is
+        unaliased if no two of its arrays overlap, unless it is given.
         """
         kernel = self.kernel
         block = np.zeros(max(kernel.args_bytes, 8) + 64, np.uint8)
@@ -93,6 +97,11 @@ class Loaded:
         # Blocks of a kernel that does not know its groups may stick out.
         counts = [-(-size // group) for size, group in zip(sizes, groups, strict=True)]
         dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
+        if unaliased is None:
+            arrays = [value for value in args if isinstance(value, np.ndarray)]
+            unaliased = not any(np.may_share_memory(one, two) for one, two in combinations(arrays, 2))
+        if any(each.access & ArgumentUse.SEPARATE_WRITES for each in kernel.arguments if each.kind != "image"):
+            exchanged = exchanged and unaliased
         along = kernel.lane_dimension if exchanged else 0
         for each in (counts, groups, offsets, sizes):
             each[0], each[along] = each[along], each[0]
@@ -101,16 +110,17 @@ class Loaded:
         if kernel.noted:
             table += bytes([NotedArgument.LOADS | NotedArgument.STORES]) * CHECKED_WORDS
         watched = kernel.checked or kernel.noted
-        grid = _words(Grid(*threes, dimensions, strip or counts[0], along).pack() + (table if watched else b""))
+        grid = Grid(*threes, dimensions, strip or counts[0], along, unaliased).pack() + (table if watched else b"")
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
+        words = _words(grid)
         local, scratch = _aligned(local_bytes, LOCAL_ROOM), _aligned(scratch_bytes)
         place = self.counters.ctypes.data
         worker = _words(
             Worker(local.ctypes.data, scratch.ctypes.data, local_bytes, scratch_bytes, 0, place, 0).pack()
         ).copy()
         total = counts[0] * counts[1] * counts[2]
-        self.entry(block.ctypes.data, grid.ctypes.data, 0, total, worker.ctypes.data)
+        self.entry(block.ctypes.data, words.ctypes.data, 0, total, worker.ctypes.data)
         assert (local[local_bytes:] == 0xA5).all(), "local memory was overrun"
         assert (scratch[scratch_bytes:] == 0xA5).all(), "scratch memory was overrun"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from anyzero.compiler import pipeline
+from anyzero.compiler.analysis.aliases import NOTHING_KNOWN, Aliases
 from anyzero.compiler.analysis.uniformity import Shapes, analyse
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Access, Body
@@ -109,7 +110,7 @@ def test_given_a_chain_of_checks_then_one_test_chooses_straight_code_with_joint_
     assert vote.block is not None
     straight = vote.block.successors[1]
     assert len(straight.successors) == 1
-    merge_accesses(body, shapes, LANES)
+    merge_accesses(body, shapes, LANES, Aliases(NOTHING_KNOWN))
     check(body)
     accesses = [op for op in straight.ops if op.name in ("load", "store")]
     assert [(op.name, op.info.count) for op in accesses] == COLUMNS * [("load", ROWS), ("store", ROWS)]
@@ -118,7 +119,7 @@ def test_given_a_chain_of_checks_then_one_test_chooses_straight_code_with_joint_
 def test_given_a_load_of_what_was_stored_before_then_loads_stay_apart() -> None:
     body = pipeline.simplified(_tiles(True), "main").body
     _, shapes = _versioned(body)
-    merge_accesses(body, shapes, LANES)
+    merge_accesses(body, shapes, LANES, Aliases(NOTHING_KNOWN))
     assert all(op.info.count == 1 for op in body.ops if op.name == "load")
 
 
@@ -170,6 +171,6 @@ def test_given_neighbours_that_fill_a_vector_then_loads_become_one(
     ]
     d.put(d.element(to, d.id()), d.sub(first, second))
     body = d.done()
-    merge_accesses(body, analyse(body, loop_simplify(body), LANES), LANES)
+    merge_accesses(body, analyse(body, loop_simplify(body), LANES), LANES, Aliases(NOTHING_KNOWN))
     check(body)
     assert [op.info.count for op in body.ops if op.name == "load"] == expected

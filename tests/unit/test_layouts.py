@@ -31,6 +31,7 @@ def test_compiled_code_finds_these_offsets() -> None:
         "dimensions": 96,
         "strip": 104,
         "lane_dimension": 112,
+        "unaliased": 120,
     }
     assert kernel.WORKER_OFFSETS == {
         "local": 0,
@@ -45,7 +46,7 @@ def test_compiled_code_finds_these_offsets() -> None:
 
 
 def test_kept_files_have_these_heads() -> None:
-    assert (container_head.CONTAINER_MAGIC, container_head.CONTAINER_HEAD_BYTES) == (b"AZKERN05", 144)
+    assert (container_head.CONTAINER_MAGIC, container_head.CONTAINER_HEAD_BYTES) == (b"AZKERN06", 144)
     assert (description.DESCRIPTION_MAGIC, description.DESCRIPTION_HEAD_BYTES) == (b"AZDESC03", 24)
     assert frame.Frame(1, 2, 3).pack() == struct.pack("<IIQ", 1, 2, 3)
 

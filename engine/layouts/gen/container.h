@@ -41,8 +41,10 @@ struct ArgumentUse {
     kFirstReads = 4,  // the first work-item reads the byte it points to
     kFirstWrites = 8,  // the first work-item writes the byte it points to
     kFirstNeedsPositive = 16,  // these two hold only where this number is positive
+    kSeparateReads = 32,  // code for unaliased launches reads through it
+    kSeparateWrites = 64,  // that code writes through it, and no other argument with one of these uses may lead to its allocation
   };
-  static constexpr uint32_t kAll = 31;
+  static constexpr uint32_t kAll = 127;
 };
 
 // What a counter of a kernel counts, for profiles.

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "allocation.h"
@@ -18,6 +19,7 @@ constexpr uintptr_t kNull = 4096;
 struct Recent {
   uint64_t version = 0;  // of all allocations when it was looked up
   Bounds bounds{0, 0};
+  bool alone = false;  // no other addresses lead to the same memory
 };
 constexpr unsigned kRecentBits = 5;
 
@@ -48,26 +50,27 @@ bool is_known(const Recent& recent, uintptr_t address, uint64_t version) {
   return recent.version == version && address - recent.bounds.begin < recent.bounds.size;
 }
 
-bool in_allocation(uintptr_t address, Bounds* bounds) {
+// nullptr without an allocation; else valid until the thread looks up the next one.
+const Recent* look_up(uintptr_t address) {
   Recent& last = own_recent_bounds().of(address);
   // Before the lookup: a change meanwhile makes the entry old.
   const uint64_t version = allocation_changes.load(std::memory_order_relaxed);
-  if (is_known(last, address, version)) {
-    *bounds = last.bounds;
-    return true;
-  }
-  const auto note = [&](const Allocation& allocation) { *bounds = {allocation.base, allocation.size}; };
-  if (!with_allocation(reinterpret_cast<void*>(address), note)) return with_deferred(address, note);
-  last = {version, *bounds};
-  return true;
+  if (is_known(last, address, version)) return &last;
+  last.version = 0;
+  const auto note = [&](const Allocation& allocation) {
+    last.bounds = {allocation.base, allocation.size};
+    last.alone = allocation.origin == Origin::Heap;
+  };
+  if (!with_allocation(reinterpret_cast<void*>(address), note)) return with_deferred(address, note) ? &last : nullptr;
+  last.version = version;
+  return &last;
 }
 
 }  // namespace
 
 Bounds bounds_around(uintptr_t address) {
   if (address < kNull) return {0, 0};
-  Bounds bounds;
-  if (in_allocation(address, &bounds)) return bounds;
+  if (const Recent* found = look_up(address)) return found->bounds;
   return freed_lately(address) ? Bounds{address, 0} : kAnywhere;
 }
 
@@ -80,6 +83,27 @@ void find_bounds(const unsigned char* args, std::span<const uint16_t> words, Bou
     const Recent& last = recent.of(address);
     found[word] = is_known(last, address, version) ? last.bounds : bounds_around(address);
   }
+}
+
+bool are_unaliased(const unsigned char* args, std::span<const uint32_t> written, std::span<const uint32_t> read) {
+  constexpr size_t kMost = 32;
+  uintptr_t begins[kMost], begin;
+  size_t count = 0;
+  const auto is_separate = [&](uint32_t offset) {
+    uintptr_t address;
+    std::memcpy(&address, args + offset, sizeof address);
+    begin = 0;
+    if (address == 0) return true;  // nothing is accessed through it
+    const Recent* found = look_up(address);
+    if (!found || !found->alone) return false;
+    begin = found->bounds.begin;
+    return std::find(begins, begins + count, begin) == begins + count;
+  };
+  for (const uint32_t offset : written) {
+    if (count == kMost || !is_separate(offset)) return false;
+    if (begin) begins[count++] = begin;
+  }
+  return std::all_of(read.begin(), read.end(), is_separate);
 }
 
 bool nonresident_allocation(uintptr_t address, MemoryRange* range) {

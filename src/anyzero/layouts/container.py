@@ -66,6 +66,10 @@ class ArgumentUse:
     """The first work-item writes the byte it points to."""
     FIRST_NEEDS_POSITIVE: Final = 16
     """These two hold only where this number is positive."""
+    SEPARATE_READS: Final = 32
+    """Code for unaliased launches reads through it."""
+    SEPARATE_WRITES: Final = 64
+    """That code writes through it, and no other argument with one of these uses may lead to its allocation."""
 
 
 class CounterKind(enum.IntEnum):

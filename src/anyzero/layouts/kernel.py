@@ -198,8 +198,8 @@ class FaultKind(enum.IntEnum):
     """The guard value beside a function's private arrays was overwritten."""
 
 
-_GRID: Final = struct.Struct("<3Q3Q3Q3QQQQ")
-GRID_BYTES: Final = 120
+_GRID: Final = struct.Struct("<3Q3Q3Q3QQQQQ")
+GRID_BYTES: Final = 128
 GRID_OFFSETS: Final = {
     "group_count": 0,
     "group_size": 24,
@@ -208,10 +208,11 @@ GRID_OFFSETS: Final = {
     "dimensions": 96,
     "strip": 104,
     "lane_dimension": 112,
+    "unaliased": 120,
 }
 
 
-class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int]):
+class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int, int]):
     """The size of a launch. One per launch, read-only for compiled code."""
 
     __slots__ = ()
@@ -225,6 +226,7 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
         dimensions: int,
         strip: int,
         lane_dimension: int,
+        unaliased: int,
     ) -> Self:
         return tuple.__new__(cls, (
             group_count,
@@ -234,6 +236,7 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
             dimensions,
             strip,
             lane_dimension,
+            unaliased,
         ))
 
     @property
@@ -274,6 +277,11 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
         """
         return self[6]
 
+    @property
+    def unaliased(self) -> int:
+        """1 for an unaliased launch: arguments marked by ArgumentUse lead to separate allocations; else 0."""
+        return self[7]
+
     def pack(self) -> bytes:
         return _GRID.pack(
             *self.group_count,
@@ -283,12 +291,13 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
             self.dimensions,
             self.strip,
             self.lane_dimension,
+            self.unaliased,
         )
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
         found = _GRID.unpack_from(data, place)
-        return cls(found[0:3], found[3:6], found[6:9], found[9:12], found[12], found[13], found[14])
+        return cls(found[0:3], found[3:6], found[6:9], found[9:12], found[12], found[13], found[14], found[15])
 
 
 _WORKER: Final = struct.Struct("<QQQQQQQ")

@@ -39,7 +39,9 @@ def grey(out: az.ptr[az.u8], given: az.ptr[az.u8], n: az.i32) -> None:
 
 @az.kernel
 def gaps(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None:
-    """Some components are neither read nor written, and one is read behind a store that might meet it."""
+    """Some components are neither read nor written, and one is read behind a store that might meet it: not in the
+    version for separate memory.
+    """
     i = az.global_id(0)
     if i < n:
         out[4 * i + 3] = given[4 * i] - given[4 * i + 2]
@@ -177,7 +179,7 @@ def _accesses(kernel: Any, name: str, options: Options | None = None) -> list[in
     [
         (pairs, [2], [2]),
         (grey, [3], [1]),
-        (gaps, [3, 1], [1, 2]),
+        (gaps, [3, 1, 4], [1, 1, 2, 2]),
         (in_place, [3], [3]),
         (again, [1, 1], [1, 1, 1]),
         (beside, [1, 1, 1, 1, 1], [1]),

@@ -85,7 +85,7 @@ def stored(out: az.ptr[az.f32], a: az.ptr[az.float2], b: az.ptr[az.f32], n: az.i
         pair, factor = a[k * N + i], b[k]
         first += pair.x * factor
         second += pair.y * factor
-        out[2 * i] = first
+        out[2 * i + (k & 1)] = first
     out[2 * i + 1] = second
 
 

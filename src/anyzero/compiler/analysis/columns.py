@@ -6,10 +6,11 @@ of a store.
 
 from __future__ import annotations
 
+from anyzero.compiler.analysis.distances import bytes_of
 from anyzero.compiler.analysis.induction import counter, step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.plain_loops import Plain, plain
-from anyzero.compiler.analysis.row_order import Apart, bytes_of, kept_apart
+from anyzero.compiler.analysis.row_order import Apart, kept_apart
 from anyzero.compiler.analysis.uniformity import Shape, Shapes
 from anyzero.compiler.folding import signed, width
 from anyzero.compiler.ir import SIZES, Op

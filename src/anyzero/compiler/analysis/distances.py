@@ -12,7 +12,7 @@ from anyzero.compiler.folding import signed
 from anyzero.compiler.ir import SIZES, Op
 from anyzero.lazy_dataclass import dataclass
 
-__all__ = ["Address", "Key", "address_of"]
+__all__ = ["Address", "Key", "address_of", "bytes_of"]
 
 DEPTH = 12
 
@@ -27,6 +27,11 @@ Key = tuple[Op, frozenset[tuple[Term, int]]]
 class Address:
     key: Key
     constant: int
+
+
+def bytes_of(op: Op) -> int:
+    """The size of a load or store."""
+    return SIZES[op.type if op.name == "load" else op.args[1].type] * int(op.info.count)
 
 
 def address_of(pointer: Op) -> Address:

@@ -72,7 +72,7 @@ def possible_bits(op: Op, depth: int = _DEPTH + 2) -> int:
     if depth == 0 or op.name not in ("and", "or", "xor", "shl", "lshr", "add", "cast"):
         return every
     if op.name == "cast":
-        return possible_bits(op.args[0], depth - 1) & every if op.info in ("trunc", "zext") else every
+        return _cast_bits(op, every, depth) if op.info in ("trunc", "zext", "sext") else every
     first, second = (possible_bits(arg, depth - 1) for arg in op.args)
     if op.name == "and":
         return first & second
@@ -84,6 +84,13 @@ def possible_bits(op: Op, depth: int = _DEPTH + 2) -> int:
     if op.args[1].name != "const":
         return every
     return first << second & every if op.name == "shl" else first >> second
+
+
+def _cast_bits(op: Op, every: int, depth: int) -> int:
+    bits = possible_bits(op.args[0], depth - 1)
+    sign = 1 << 8 * SIZES[op.args[0].type] - 1
+    copies = every & -sign if op.info == "sext" and bits & sign else 0
+    return bits & every | copies
 
 
 def _below(most: int) -> int:

@@ -7,13 +7,13 @@ between work-items.
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.distances import address_of
+from anyzero.compiler.analysis.distances import address_of, bytes_of
 from anyzero.compiler.analysis.induction import step_of
 from anyzero.compiler.analysis.loops import Loop
-from anyzero.compiler.ir import SIZES, Op
+from anyzero.compiler.ir import Op
 from anyzero.lazy_dataclass import dataclass
 
-__all__ = ["Apart", "bytes_of", "kept_apart"]
+__all__ = ["Apart", "kept_apart"]
 
 
 @dataclass(slots=True, frozen=True)
@@ -28,11 +28,6 @@ class Apart:
     width: int
     invariant: bool
     """Do both move by the same distance in each iteration, so that one test serves the whole loop?"""
-
-
-def bytes_of(op: Op) -> int:
-    """The size of a load or store."""
-    return SIZES[op.type if op.name == "load" else op.args[1].type] * int(op.info.count)
 
 
 def kept_apart(ops: list[Op], loop: Loop, joined: set[Op], factor: int) -> list[Apart] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.analysis.active_box import active_box
+from anyzero.compiler.analysis.aliases import NOTHING_KNOWN, Aliases, unaliased_arguments
 from anyzero.compiler.analysis.columns import may_have_columns
 from anyzero.compiler.analysis.early_exits import outcomes_before_effects
 from anyzero.compiler.analysis.first_item import first_item
@@ -30,6 +31,7 @@ from anyzero.compiler.transform.cse import cse
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.derived_inductions import derive_inductions
 from anyzero.compiler.transform.fission import crowded, split_loops
+from anyzero.compiler.transform.forward_loads import forward_loads
 from anyzero.compiler.transform.fuse_regions import fuse_regions
 from anyzero.compiler.transform.global_ids import global_ids
 from anyzero.compiler.transform.grid_stride import find_grid_stride
@@ -40,7 +42,7 @@ from anyzero.compiler.transform.licm import licm
 from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.mem2reg import mem2reg
-from anyzero.compiler.transform.merge_accesses import merge_accesses
+from anyzero.compiler.transform.merge_accesses import may_merge_more, merge_accesses
 from anyzero.compiler.transform.narrow_integers import narrow_integers
 from anyzero.compiler.transform.outline import outline
 from anyzero.compiler.transform.pack_components import may_pack, pack_components
@@ -50,6 +52,7 @@ from anyzero.compiler.transform.prefetch_streams import prefetch_streams
 from anyzero.compiler.transform.private_sums import private_sums
 from anyzero.compiler.transform.regions import split
 from anyzero.compiler.transform.residency_checks import check_residency
+from anyzero.compiler.transform.scalar_promotion import may_promote, promote_scalars
 from anyzero.compiler.transform.shifts_to_casts import shifts_to_casts
 from anyzero.compiler.transform.split_at_joins import split_at_joins
 from anyzero.compiler.transform.ssa_repair import repair_ssa
@@ -63,6 +66,9 @@ from anyzero.compiler.transform.widen_induction import widen_induction
 from anyzero.compiler.transform.widen_sums import widen_sums
 
 Root = KernelUnit | FunctionUnit
+
+UNALIASED = 1000
+"""Up to so many operations, there may be a version for arguments that lead to separate allocations."""
 
 
 def on_body(change: Callable[[Body], object]) -> Callable[[Root], None]:
@@ -159,6 +165,33 @@ def run_first_item(unit: KernelUnit) -> None:
 
 def run_interleave(unit: KernelUnit) -> None:
     interleave(unit.body, unit.lanes)
+
+
+def run_scalar_promotion(unit: KernelUnit) -> None:
+    if promote_scalars(unit.body, unit.flow, Aliases(NOTHING_KNOWN)):
+        unit.flow = loop_simplify(unit.body)
+
+
+def may_separate(unit: KernelUnit) -> bool:
+    """Copies of private sums and arrays would have to be made for both versions."""
+    uses, options, body = unit.translation.uses, unit.options, unit.body
+    if options.one_version or options.checks or options.count_lanes or options.residency_checks or unit.waits:
+        return False
+    plain = not any(op.name in ("atomic", "variable") for op in body.ops)
+    return plain and not uses.sub_groups and sum(1 for _ in body.ops) <= UNALIASED
+
+
+def run_separate_arguments(unit: KernelUnit) -> None:
+    body = unit.body
+    pointers = {each.offset for each in unit.translation.arguments if each.kind in ("global", "constant")}
+    found = unaliased_arguments(body, pointers)
+    aliases = Aliases(found)
+    if found.written and (may_promote(body, unit.flow, aliases) or may_merge_more(body, aliases)):
+        unit.unaliased, unit.aliased_body = found, copied(body)[0]
+        promote_scalars(body, unit.flow, aliases)
+        forward_loads(body, aliases)
+        dce(body)
+        unit.flow = loop_simplify(body)
 
 
 # Passes of a numbering
@@ -279,7 +312,7 @@ def run_group_uniformity(unit: VersionUnit) -> None:
 
 
 def run_merge_accesses(unit: VersionUnit) -> None:
-    merge_accesses(unit.body, unit.shapes, unit.choices.lanes)
+    merge_accesses(unit.body, unit.shapes, unit.choices.lanes, Aliases(unit.choices.unaliased))
 
 
 def run_streaming_stores(unit: VersionUnit) -> None:

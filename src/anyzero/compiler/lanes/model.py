@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.first_item import FirstItem
-from anyzero.compiler.analysis.termination import Termination
 from anyzero.compiler.compiled import Argument, CompiledKernel
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.lanes import machine_code
@@ -44,14 +42,14 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         barriers=barriers,
         printf=translation.uses.printf,
         sub_groups=translation.uses.sub_groups,
-        arguments=tuple(_written(_used(each, end, unit.first_item), unit.out) for each in translation.arguments),
+        arguments=tuple(_written(_used(each, unit), unit.out) for each in translation.arguments),
         args_bytes=translation.args_bytes,
         local_bytes=translation.local_bytes,
         private_bytes=unit.private_bytes,
         spill_bytes=-(-(kept + unit.code.spilled) // lanes),
         # Without barriers a vector is done before the next one begins, which may use the same memory.
         scratch_fixed=0 if barriers else unit.per_vector,
-        scratch_per_vector=unit.per_vector * last.batch
+        scratch_per_vector=unit.per_vector * max(each.batch for each in unit.numberings)
         if barriers
         else max(each.per_strip for each in unit.numberings),
         required_group_size=kernel.required_group_size,
@@ -86,8 +84,9 @@ def _fits_groups(unit: KernelUnit) -> bool:
     return not (known or once or translation.uses.sub_groups or translation.uses.calls)
 
 
-def _used(argument: Argument, end: Termination, first: FirstItem) -> Argument:
+def _used(argument: Argument, unit: KernelUnit) -> Argument:
     """The argument, with how the kernel uses it."""
+    end, first = unit.termination, unit.first_item
     if argument.kind == "image":
         return argument
     uses = (
@@ -95,6 +94,8 @@ def _used(argument: Argument, end: Termination, first: FirstItem) -> Argument:
         (ArgumentUse.FIRST_READS, first.reads),
         (ArgumentUse.FIRST_WRITES, first.writes),
         (ArgumentUse.FIRST_NEEDS_POSITIVE, first.positive),
+        (ArgumentUse.SEPARATE_READS, unit.unaliased.read),
+        (ArgumentUse.SEPARATE_WRITES, unit.unaliased.written),
     )
     within = range(argument.offset, argument.offset + argument.size)
     return replace(argument, access=sum(use for use, offsets in uses if any(each in within for each in offsets)))

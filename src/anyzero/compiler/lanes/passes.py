@@ -189,12 +189,44 @@ PASSES: Final = (
         ("analysis/first_item.py",),
     ),
     Pass(
+        "scalar-promotion",
+        bodies.run_scalar_promotion,
+        KERNEL,
+        "an element of memory that a loop updates in each iteration stays in a register, where the loop accesses no "
+        "other memory that may be the same",
+        "the waits of spin loops are known; costs are those of the loops that are left",
+        ("transform/scalar_promotion.py", "analysis/aliases.py", "analysis/distances.py"),
+        Condition(
+            "no checks and counters, which see each access, and no loops that wait for memory",
+            lambda unit: (
+                not (unit.options.checks or unit.options.count_lanes or unit.options.residency_checks or unit.waits)
+            ),
+        ),
+    ),
+    Pass(
         "stage",
         choice.choose_stage,
         KERNEL,
         "the first stage has one version of the kernel, but all of a small one",
         "before the first choice that differs between stages",
         ("lanes/choice.py",),
+    ),
+    Pass(
+        "separate-arguments",
+        bodies.run_separate_arguments,
+        KERNEL,
+        "code that gains where each argument leads to memory of its own has a version for that: elements that loops "
+        "update stay in registers, repeated loads are dropped, and more accesses can be merged",
+        "before lanes are chosen, by the costs of this version",
+        (
+            *("transform/scalar_promotion.py", "transform/forward_loads.py", "transform/merge_accesses.py"),
+            "analysis/aliases.py",
+        ),
+        Condition(
+            "up to 1,000 operations, no sub-groups, atomics, private arrays and loops that wait for memory; not in the "
+            "first stage, and not with checks and counters, which see each access",
+            bodies.may_separate,
+        ),
     ),
     Pass(
         "interchange",

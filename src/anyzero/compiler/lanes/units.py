@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from anyzero.compiler import translate
+from anyzero.compiler.analysis.aliases import NOTHING_KNOWN, Unaliased
 from anyzero.compiler.analysis.first_item import FirstItem
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.streaming_stores import Streams
@@ -256,6 +257,10 @@ class KernelUnit:
     """Buffers whose atomic updates each thread collects."""
     lane_dimension: int = 0
     """The dimension of the launch that the body has as its first one, and the first one in its place."""
+    unaliased: Unaliased = NOTHING_KNOWN
+    """Arguments for which there is a version whose launches have to have separate allocations behind them: the body."""
+    aliased_body: Body | None = None
+    """The body for other launches, where there is such a version."""
     narrow: bool = False
     """Are registers of half the size used?"""
     short_elements: bool = False

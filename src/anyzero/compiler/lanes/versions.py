@@ -107,6 +107,14 @@ VERSIONS = (
         "by the launch: the engine exchanges the dimensions where enough work-items lie along that one",
     ),
     Version(
+        "unaliased",
+        "the kernel",
+        "no argument leads to the memory that another one writes",
+        "an element that a loop updates may stay in a register then, or accesses become one; not with sub-groups",
+        lambda unit: unit.aliased_body is not None and not unit.lane_dimension,
+        "by the launch: the engine looks up the allocations that the arguments lead to",
+    ),
+    Version(
         "general",
         "the body",
         "runs everywhere",
@@ -176,9 +184,10 @@ BY_NAME = {version.name: version for version in VERSIONS}
 
 def number_lanes(unit: KernelUnit) -> None:
     """One unit for each numbering. The later passes use a body up; a copy costs a tenth of making it again."""
-    wanted = [name for name in ("rows", "linear", "exchanged") if BY_NAME[name].wants(unit)]
+    wanted = [name for name in ("rows", "linear", "exchanged", "unaliased") if BY_NAME[name].wants(unit)]
     # The last one is the one that most launches run.
-    bodies = [*(copied(unit.body)[0] for _ in wanted[1:]), unit.body]
+    aliased = unit.aliased_body
+    bodies = [*(aliased or copied(unit.body)[0] for _ in wanted[1:]), unit.body]
     # In code whose vectors fill the rows, all lanes that a work-item names are active.
     several = len(wanted) > 1
     unit.filled = several and any(known_lane(op, unit.choices.lanes) is not None for op in unit.body.ops)
@@ -186,9 +195,12 @@ def number_lanes(unit: KernelUnit) -> None:
         linear = name == "linear"
         prefix = f"{name}." if several else ""
         choices = replace(unit.choices, prefix=prefix, linear=linear, filled=unit.filled and not linear)
+        if body is unit.body:
+            choices = replace(choices, unaliased=unit.unaliased)
         if unit.lane_dimension and name != "exchanged":
             # Few launches run it: one version is enough, as in the first stage.
-            interchange(body, unit.lane_dimension)
+            if aliased is None:
+                interchange(body, unit.lane_dimension)
             choices = replace(choices, options=replace(choices.options, quick=True, all_versions=False))
         flow = unit.flow if body is unit.body else loop_simplify(body)
         unit.numberings.append(NumberingUnit(name, prefix + unit.entry, body, flow, choices, unit.out, BODIES))

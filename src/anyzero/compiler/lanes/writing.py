@@ -8,7 +8,7 @@ from anyzero.compiler.lanes.units import ENTRY, FunctionUnit, KernelUnit, Number
 from anyzero.compiler.lanes.versions import BY_NAME
 from anyzero.compiler.lower.combines import write_combine
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import either_entry, exchanged_entry, likely_entry, several_only
+from anyzero.compiler.lower.entry import either_entry, likely_entry, marked_entry, several_only
 from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.group_batches import batch_size
 from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, group_entry
@@ -226,8 +226,9 @@ def _write_combines(unit: NumberingUnit) -> dict[int, str]:
 
 def write_choice_of_numbering(unit: KernelUnit) -> None:
     rows, other = (each.entry for each in unit.numberings)
-    if unit.lane_dimension:
-        unit.out.functions.append(exchanged_entry(unit.entry, other, rows, unit.choices))
+    if unit.lane_dimension or unit.unaliased.written:
+        mark = "lane_dimension" if unit.lane_dimension else "unaliased"
+        unit.out.functions.append(marked_entry(unit.entry, mark, other, rows, unit.choices))
     else:
         unit.out.functions.append(either_entry(unit.entry, rows, other, unit.choices, unit.filled))
 

@@ -10,6 +10,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING
 
+from anyzero.compiler.analysis.aliases import NOTHING_KNOWN, Unaliased
 from anyzero.compiler.analysis.rows import Rows
 from anyzero.compiler.analysis.uniformity import Shape, Shapes
 from anyzero.compiler.compiled import Options
@@ -70,6 +71,8 @@ class Choices:
     """The prefix of all symbols."""
     args_bytes: int = 0
     """The size of the block of arguments, if known."""
+    unaliased: Unaliased = NOTHING_KNOWN
+    """The arguments whose memory is separate in every launch that runs this code."""
     debug: LineMarks | None = None
     """Collects the source places of instructions, where the module has them."""
 

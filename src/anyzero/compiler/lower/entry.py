@@ -371,10 +371,10 @@ def either_entry(symbol: str, rows: str, linear: str, choices: Choices, filled: 
     return e.text()
 
 
-def exchanged_entry(symbol: str, exchanged: str, rows: str, choices: Choices) -> str:
-    """The version for a launch whose dimensions the engine has exchanged, beside the one for the rest."""
+def marked_entry(symbol: str, mark: str, marked: str, rows: str, choices: Choices) -> str:
+    """The version for launches that the engine has marked in the grid, beside the one for the rest."""
     e = Entry(symbol, choices, LaunchInvariants(), False)
-    _choose(e, e.b.compare("ne", e.load(e.grid, GRID_OFFSETS["lane_dimension"], I64), 0), exchanged, rows)
+    _choose(e, e.b.compare("ne", e.load(e.grid, GRID_OFFSETS[mark], I64), 0), marked, rows)
     return e.text()
 
 

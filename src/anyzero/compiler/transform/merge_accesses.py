@@ -7,6 +7,7 @@ between must not touch their memory.
 
 from __future__ import annotations
 
+from anyzero.compiler.analysis.aliases import Aliases
 from anyzero.compiler.analysis.distances import Address, Key, address_of
 from anyzero.compiler.analysis.uniformity import VARYING, Shapes
 from anyzero.compiler.ir import SIZES, Block, Body, Op
@@ -22,12 +23,13 @@ WIDEST = 128
 """Elements of all lanes."""
 ROW = 16
 """Bytes that a lane accesses at once where lanes lie far apart."""
+LINE = 64
 _SPACES = ("global", "constant", "local")
 
 
-def merge_accesses(body: Body, shapes: Shapes, lanes: int) -> bool:
+def merge_accesses(body: Body, shapes: Shapes, lanes: int, aliases: Aliases) -> bool:
     """True if any were merged."""
-    groups = [group for block in body.blocks for group in _groups(block, shapes)]
+    groups = [group for block in body.blocks for group in _groups(block, shapes, aliases)]
     instead: dict[Op, Op] = {}
     merged = False
     for group in groups:
@@ -36,10 +38,37 @@ def merge_accesses(body: Body, shapes: Shapes, lanes: int) -> bool:
             if group.loads:
                 instead |= _load(body, shapes, run)
             else:
-                _store(body, shapes, run)
+                _store(run)
     if instead:
         substitute(body, instead)
     return merged
+
+
+def may_merge_more(body: Body, aliases: Aliases) -> bool:
+    """May an access join an earlier one if those in between are known to be of other memory?"""
+    return any(_passes(block, aliases) for block in body.blocks)
+
+
+def _passes(block: Block, aliases: Aliases) -> bool:
+    earlier: dict[tuple[str, Key], tuple[int, bool]] = {}
+    """Of loads and stores: the last constant, and has one of the other kind come since?"""
+    for op in block.ops:
+        if op.name not in ("load", "store"):
+            if op.name not in REMOVABLE:
+                earlier = {}
+            continue
+        address = address_of(op.args[0])
+        root, terms = address.key
+        for at, (constant, _) in earlier.items():
+            if at[0] != op.name and aliases.separate(at[1][0], root):
+                earlier[at] = constant, True
+        last, passed = earlier.get((op.name, address.key), (0, False))
+        if passed and abs(address.constant - last) <= LINE:
+            return True
+        # Without terms it is the same element for all work-items.
+        if terms and op.info.count == 1 and not op.info.volatile:
+            earlier[op.name, address.key] = address.constant, False
+    return False
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +89,7 @@ class _Group:
         self.members.setdefault(constant, []).append(op)
 
 
-def _groups(block: Block, shapes: Shapes) -> list[_Group]:
+def _groups(block: Block, shapes: Shapes, aliases: Aliases) -> list[_Group]:
     found: list[_Group] = []
     loads: dict[tuple[Key, str], _Group] = {}
     stores: dict[tuple[Key, str], _Group] = {}
@@ -70,14 +99,16 @@ def _groups(block: Block, shapes: Shapes) -> list[_Group]:
                 loads, stores = {}, {}
             continue
         address = address_of(op.args[0])
-        if op.name == "load":
-            stores = {at: each for at, each in stores.items() if at[0] == address.key and not _meet(each, address, op)}
-        else:
-            # Only a store that lies a constant distance from the loads of a group is known not to meet them.
-            loads = {at: each for at, each in loads.items() if at[0] == address.key}
-            for group in loads.values():
-                group.passed.append(_bytes(op, address))
-            stores = {at: each for at, each in stores.items() if at[0] == address.key and not _meet(each, address, op)}
+        if op.name == "store":
+            # Only a store that lies a constant distance from the loads of a group, or leads to other memory, is known
+            # not to meet them.
+            loads = {
+                at: each for at, each in loads.items() if at[0] == address.key or _separate(each, address, aliases)
+            }
+            for (key, _), group in loads.items():
+                if key == address.key:
+                    group.passed.append(_bytes(op, address))
+        stores = {at: each for at, each in stores.items() if not _may_meet(each, address, op, aliases)}
         if not _fit(op, shapes):
             continue
         type_ = op.type if op.name == "load" else op.args[1].type
@@ -105,7 +136,13 @@ def _overlap(one: range, other: range) -> bool:
     return one.start < other.stop and other.start < one.stop
 
 
-def _meet(group: _Group, address: Address, op: Op) -> bool:
+def _separate(group: _Group, address: Address, aliases: Aliases) -> bool:
+    return aliases.separate(group.key[0], address.key[0])
+
+
+def _may_meet(group: _Group, address: Address, op: Op, aliases: Aliases) -> bool:
+    if group.key != address.key:
+        return not _separate(group, address, aliases)
     touched, size = _bytes(op, address), SIZES[group.type]
     return any(_overlap(range(constant, constant + size), touched) for constant in group.members)
 
@@ -181,19 +218,15 @@ def _load(body: Body, shapes: Shapes, run: list[tuple[int, Op]]) -> dict[Op, Op]
     return {op: parts[(constant - lowest) // size] for constant, op in run}
 
 
-def _store(body: Body, shapes: Shapes, run: list[tuple[int, Op]]) -> None:
+def _store(run: list[tuple[int, Op]]) -> None:
     """Puts the merged store in the place of the last one."""
     block = run[0][1].block
     assert block is not None
     ops = {op for _, op in run}
     place, last = next((place, op) for place, op in reversed(list(enumerate(block.ops))) if op in ops)
-    lowest, size = run[0][0], SIZES[last.args[1].type]
-    made: list[Op] = []
-    address = _moved(body, shapes, last, lowest - next(constant for constant, op in run if op is last), made)
-    access = replace(last.info, count=len(run), alignment=_alignment(run, size))
-    values = [op.args[1] for _, op in run]
-    made.append(Op("store", last.type, [address, *values], access, last.flags, last.word, block=block))
-    block.ops[place : place + 1] = made
+    access = replace(last.info, count=len(run), alignment=_alignment(run, SIZES[last.args[1].type]))
+    given = [run[0][1].args[0], *(op.args[1] for _, op in run)]
+    block.ops[place] = Op("store", last.type, given, access, last.flags, last.word, block=block)
     block.ops = [op for op in block.ops if op not in ops]
 
 
