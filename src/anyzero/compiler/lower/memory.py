@@ -216,10 +216,24 @@ def _store_dense(e: Emitter, op: Op, values: list[Value], access: Access, step: 
     mask, whole_lanes = _spread_mask(e, step, access.count), e.mask if access.count == step else None
     alignment = aligned(access, SIZES[element])
     address = e.base(op.args[0])
-    if op in e.streams:
-        streaming.either_way(e, wide, address, lambda: masked_store(e, wide, address, mask, alignment, whole_lanes))
-    else:
+    if op not in e.streams:
         masked_store(e, wide, address, mask, alignment, whole_lanes)
+        return
+    # LLVM takes vectors of other lengths apart, element by element, where they live longer than a block.
+    length = wide.type.lanes if step & (step - 1) == 0 else lanes
+    pieces = []
+    for start in range(0, wide.type.lanes, length):
+        piece, part = (
+            each if length == wide.type.lanes else b.shuffle(each, None, range(start, start + length))
+            for each in (wide, mask)
+        )
+        pieces.append((piece, e.moved(address, start * SIZES[element]), part))
+
+    def usual() -> None:
+        for piece, to, part in pieces:
+            masked_store(e, piece, to, part, alignment, whole_lanes if length == wide.type.lanes else None)
+
+    streaming.either_way(e, [piece[:2] for piece in pieces], usual)
 
 
 def _paired(e: Emitter, whole: Sequence[Value]) -> Value:

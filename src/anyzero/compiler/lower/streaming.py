@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from anyzero.compiler.analysis.streaming_stores import LINE
+from anyzero.compiler.ir import SIZES
 from anyzero.compiler.llvm import Value
 from anyzero.compiler.lower.emitter import Emitter
 
@@ -31,19 +32,23 @@ def fence(e: Entry, bits: Value) -> None:
     e.if_(b.compare("ne", bits, NEVER), lambda: b.line("call void @llvm.x86.sse.sfence()"))
 
 
-def either_way(e: Emitter, value: Value, address: Value, usual: Callable[[], None]) -> None:
-    """Non-temporal where all lanes are active and fill whole cache lines."""
+def either_way(e: Emitter, pieces: Sequence[tuple[Value, Value]], usual: Callable[[], None]) -> None:
+    """Non-temporal where all lanes are active and fill whole cache lines. Pieces are values of one length, side by
+    side, each with its address.
+    """
     b, mask = e.b, e.mask
     assert mask is not None
     bits = e.frame.given["stream"]
-    number = b.cast("ptrtoint", address, "i64")
+    number = b.cast("ptrtoint", pieces[0][1], "i64")
     # The highest bit is in NEVER alone: LLVM folds the test for that.
     whole = b.compare("eq", (number | HIGHEST) & bits, 0) & e.all(mask)
     past, through, join = e.label(), e.label(), e.label()
     known = e.known
     b.branch(whole, past, through)
     e.start(past)
-    b.line(f"store {value.typed}, {address.typed}, align {LINE}, !nontemporal !2")
+    for value, address in pieces:
+        alignment = min(LINE, SIZES[value.type.element] * value.type.lanes)
+        b.line(f"store {value.typed}, {address.typed}, align {alignment}, !nontemporal !2")
     b.jump(join)
     e.start(through)
     usual()
