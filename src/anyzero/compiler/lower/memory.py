@@ -28,7 +28,8 @@ from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.lane_counts import count_access
 from anyzero.compiler.lower.masked import masked_load, masked_store
 from anyzero.compiler.lower.numbered_ids import local_ids
-from anyzero.compiler.lower.scalarize import whole_or_part
+from anyzero.compiler.lower.scalarize import has_narrow_index, whole_or_part, written_out
+from anyzero.compiler.lower.transposition import WORD
 from anyzero.layouts.container import CounterKind
 from anyzero.layouts.kernel import WORKER_OFFSETS
 
@@ -36,6 +37,9 @@ handles = Chapter()
 
 MOST_APART = 32
 """The most lanes whose strided accesses are unrolled."""
+
+MANY = 16
+"""The fewest lanes whose loads from a table are written out."""
 
 WIDEST = 256
 """The most elements that one access of interleaved components may span."""
@@ -90,7 +94,22 @@ def _loaded(e: Emitter, op: Op) -> list[Value]:
         return _load_apart(e, pointer, op.type, access, shape.stride)
     if access.count == 1 and speculative_stride(pointer, e.shapes) == size:
         return [speculative_access.load(e, pointer, op.type, access)]
+    plain = not (e.choices.options.one_version or e.choices.options.count_lanes)
+    if plain and access.count == 1 and size < WORD and e.lanes >= MANY and has_narrow_index(pointer, e.shapes):
+        return [_looked_up(e, op, access)]
     return gather(e, e.vector(pointer), op.type, access)
+
+
+def _looked_up(e: Emitter, op: Op, access: Access) -> Value:
+    """Bytes or shorts of a table, which no processor gathers: lane by lane, with narrow indices."""
+    pointer, alignment = op.args[0], aligned(access, SIZES[op.type])
+
+    def one(address: Value) -> Value:
+        return e.b.load(Type(op.type), address, align=alignment)
+
+    found = written_out(e, [pointer], op.type, one, lambda: gather(e, e.vector(pointer), op.type, access))
+    assert found is not None
+    return found
 
 
 @handles("store")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
 
+from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import SIZES, Op
 from anyzero.compiler.llvm import I64, Type, Value
 from anyzero.compiler.lower import prefix_masks
@@ -48,7 +49,7 @@ def written_out(
     empty.
     """
     b = e.b
-    vectors = {leaf: e.vector(leaf) for each in operands for leaf in _leaves(e, each)}
+    vectors = {leaf: e.vector(leaf) for each in operands for leaf in _leaves(e.shapes, each)}
     known, all_here, some, join = whole_or_part(e)
     e.start(all_here)
     work = _round if e.lanes <= ROUND else _rounds
@@ -111,9 +112,15 @@ def _round(
     return found
 
 
-def _scalars(e: Emitter, op: Op) -> list[Op] | None:
+def has_narrow_index(pointer: Op, shapes: Shapes) -> bool:
+    """Does an address differ between lanes by one number of at most four bytes?"""
+    varying = list(_leaves(shapes, pointer))
+    return len(varying) == 1 and SIZES[varying[0].type] < PIECE
+
+
+def _scalars(shapes: Shapes, op: Op) -> list[Op] | None:
     """The operands that a lane's scalar is recomputed from; None where it is extracted from the vector."""
-    if not e.shape(op).varying:
+    if not shapes[op].varying:
         return []
     if op.name == "offset":
         return op.args
@@ -124,12 +131,12 @@ def _scalars(e: Emitter, op: Op) -> list[Op] | None:
     return None
 
 
-def _leaves(e: Emitter, op: Op) -> Iterator[Op]:
-    inner = _scalars(e, op)
+def _leaves(shapes: Shapes, op: Op) -> Iterator[Op]:
+    inner = _scalars(shapes, op)
     if inner is None:
         yield op
     for each in inner or []:
-        yield from _leaves(e, each)
+        yield from _leaves(shapes, each)
 
 
 class _Lanes:
@@ -143,7 +150,7 @@ class _Lanes:
 
     def of(self, op: Op, lane: int) -> Value:
         e, b = self.e, self.e.b
-        inner = _scalars(e, op)
+        inner = _scalars(e.shapes, op)
         if inner is None:
             return self._taken(op, lane)
         if not inner:
