@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import anyzero as az
+from anyzero.compiler.spirv import read
+from anyzero.compiler.spirv.disassembler import disassemble
 from anyzero.opencl_c import clang, compile_file, compile_text
 from anyzero.opencl_c.repair import instructions, repaired
 from anyzero.spirv.numbers import Op
@@ -243,9 +245,40 @@ def test_only_the_wrong_instruction_is_repaired() -> None:
     head, null = (0x07230203, 0x10400, 0, 9, 0), (3 << 16 | 46, 5, 6)
     other = (4 << 16 | 32, 5, 2, 5)
     wrong = struct.pack("<16I", *head, *other, 4 << 16 | 46, 5, 6, 5, *null)
-    assert repaired(wrong) == struct.pack("<15I", *head, *other, *null, *null)
+    assert repaired(wrong, contracts=False) == struct.pack("<15I", *head, *other, *null, *null)
     for as_it_is in (b"", b"x", MAGIC, struct.pack("<7I", *head, 0, 7), struct.pack("<6I", *head, 9 << 16 | 46)):
-        assert repaired(as_it_is) == as_it_is
+        assert repaired(as_it_is, contracts=True) == as_it_is
+    mode = struct.pack("<8I", *head, 3 << 16 | Op.ExecutionMode, 5, 31)
+    assert repaired(mode, contracts=False) == mode
+    assert repaired(mode, contracts=True) == struct.pack("<5I", *head)
+
+
+PRODUCTS = "kernel void f(global float* a, float b) {{ size_t i = get_global_id(0); {} }}"
+SUM = PRODUCTS.format("a[i] = a[i] * b + 1;")
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "fused", "contracts"),
+    [
+        (SUM, [], False, True),
+        (SUM, ["-g"], False, True),
+        (PRODUCTS.format("a[i] = fma(a[i], b, 1.0f) + b * b;"), [], True, True),
+        ("#pragma OPENCL FP_CONTRACT OFF\n" + SUM, [], False, False),
+        (SUM, ["-ffp-contract=on"], True, False),
+        (SUM, ["-ffp-contract=off"], False, False),
+    ],
+    ids=["default", "lines", "fma", "pragma", "asked for", "refused"],
+)
+def test_products_and_sums_are_fused_by_the_driver(
+    source: str, options: list[str], fused: bool, contracts: bool
+) -> None:
+    """Clang 22 writes fma for them, which must not be split where a processor has none, and forbids to fuse others."""
+    bare = next((each for each in map(clang.named, clang.candidates()) if each.bare), None)
+    if bare is None:
+        pytest.skip("needs ziglang")
+    module = read(compile_text(source, options, bare).spirv)
+    assert module.kernels["f"].contraction == contracts
+    assert (" fma " in disassemble(module.words)) == fused
 
 
 # With stand-ins, which tell how they were called

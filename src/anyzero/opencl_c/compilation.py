@@ -39,6 +39,11 @@ _SINCE_22: Final = (RELAXED_PRINTF,)
 _INCLUDE: Final = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 # Older translators do not know this instruction. It guards against undefined values, and there are none.
 _FREEZE: Final = re.compile(r"= freeze (i\d+) ([^\s,]+)")
+_SEPARATE: Final = "-ffp-contract=off"
+"""Clang's own SPIR-V target writes `fma` for a product and a sum, which takes long where the processor has none.
+Written as two operations, they are fused by the driver.
+"""
+_CONTRACTION: Final = re.compile(r"FP_CONTRACT|-ffp-")
 _MOST: Final = 1 << 28
 _ENTRIES: Final = 4096
 """Limits of the cache, in bytes and in results."""
@@ -75,21 +80,25 @@ def _compile(text: str, options: tuple[str, ...], name: str, given: Clang | None
     kept = _load(folder, key)
     if kept is not None:
         return kept
-    made = _made(clang or choose(), text, options, name)
+    made = _made(clang or choose(), text, options, name, contracts=not _CONTRACTION.search(" ".join((whole, *options))))
     _store(folder, key, made)
     return made
 
 
-def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compiled:
+def _made(clang: Clang, text: str, options: tuple[str, ...], name: str, *, contracts: bool) -> Compiled:
+    """`contracts` tells that nobody has asked how products and sums are rounded: they may be fused."""
     with tempfile.TemporaryDirectory(prefix="anyzero-") as scratch:
         to = Path(scratch, "kernels.spv")
         if clang.translator is None:
             newer = _NEWER_EXTENSIONS + (_SINCE_22 if clang.version >= 22 else ())
             extensions = f"--spirv-ext={_listed(_EXTENSIONS + newer)}"
-            front, back = [*_front(clang), *options], ["-mllvm", extensions, "-c", "-o", str(to)]
+            front, back = (
+                [*_front(clang), *([_SEPARATE] if contracts else []), *options],
+                ["-mllvm", extensions, "-c", "-o", str(to)],
+            )
             if not any(each.startswith("-g") and each != "-g0" for each in options):
                 _, log = _run(clang, [*front, *back], name, text)
-                return Compiled(repaired(to.read_bytes()), log)
+                return Compiled(repaired(to.read_bytes(), contracts=contracts), log)
             ir = Path(scratch, "kernels.ll")
             _, log = _run(clang, [*front, "-S", "-emit-llvm", "-o", str(ir)], name, text)
             plain = ir.read_text()
@@ -98,7 +107,9 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str) -> Compi
             again = [_target(clang), "-x", "ir", _OPTIMIZED, "-Xclang", "-disable-llvm-passes", "-Wno-override-module"]
             _run(clang, [*again, *back], str(ir), "")
             embedded = text if name == "-" else None
-            return Compiled(source_lines.with_lines(repaired(to.read_bytes()), plain, embedded), log)
+            return Compiled(
+                source_lines.with_lines(repaired(to.read_bytes(), contracts=contracts), plain, embedded), log
+            )
         bitcode = Path(scratch, "kernels.bc")
         front = [*_front(clang), "-c", "-emit-llvm", *options, "-o", str(bitcode)]
         _, log = _run(clang, front, name, text)
@@ -177,7 +188,9 @@ def _key(text: str, options: tuple[str, ...], name: str, given: Clang | None) ->
         found = os.stat(shutil.which(command[0]) or command[0])  # noqa: PTH116 (a Path takes longer)
         made.update(repr((command, found.st_size, found.st_mtime_ns)).encode())
     made.update(
-        repr((_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, _SINCE_22, options, name)).encode()
+        repr(
+            (_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, _SINCE_22, _SEPARATE, options, name)
+        ).encode()
     )
     for header in sorted(HEADERS.iterdir()):
         made.update(header.read_bytes())

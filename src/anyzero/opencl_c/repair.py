@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from anyzero.spirv.numbers import Op
+from anyzero.spirv.numbers import ExecutionMode, Op
 
 __all__ = ["HEAD", "RELAXED_PRINTF", "instructions", "repaired"]
 
@@ -17,10 +17,10 @@ RELAXED_PRINTF: Final = "SPV_EXT_relaxed_printf_string_address_space"
 _NOT_NEEDED: Final = struct.unpack("<11I", RELAXED_PRINTF.encode().ljust(44, b"\0"))
 
 
-def repaired(spirv: bytes) -> bytes:
+def repaired(spirv: bytes, *, contracts: bool) -> bytes:
     """The module without the mistakes of clang 22: it writes the type of a null event, the last argument of
     `async_work_group_copy`, twice, and names an extension for formats outside of constant memory, where OpenCL C
-    has none.
+    has none. It forbids to contract operations in any case; `contracts` tells whether the source allows it.
     """
     if len(spirv) % 4:
         return spirv
@@ -29,8 +29,13 @@ def repaired(spirv: bytes) -> bytes:
     for at, size in instructions(words):
         if words[at] == 4 << 16 | Op.ConstantNull and words[at + 1] == words[at + 3]:
             made += (3 << 16 | Op.ConstantNull, *words[at + 1 : at + 3])
-        elif words[at] & 0xFFFF != Op.Extension or words[at + 1 : at + size] != _NOT_NEEDED:
-            made += words[at : at + size]
+            continue
+        op, operands = words[at] & 0xFFFF, words[at + 1 : at + size]
+        if op == Op.Extension and operands == _NOT_NEEDED:
+            continue
+        if contracts and op == Op.ExecutionMode and operands[1:] == (ExecutionMode.ContractionOff,):
+            continue
+        made += words[at : at + size]
     return struct.pack(f"<{len(made)}I", *made)
 
 
