@@ -25,8 +25,8 @@ WIDE = Options(cpu="x86-64-v4")
 
 
 def test_large_register_files_shorten_vectors() -> None:
-    usual = compiled("vectors", "arithmetic_int4", WIDE)
-    large = compiled("vectors", "arithmetic_int4", Options(cpu="x86-64-v4", large_registers=True))
+    usual = compiled("vectors", "arithmetic_int8", WIDE)
+    large = compiled("vectors", "arithmetic_int8", Options(cpu="x86-64-v4", large_registers=True))
     assert (usual.lanes, large.lanes) == (64, 16)
     assert large.spill_bytes < usual.spill_bytes
 
