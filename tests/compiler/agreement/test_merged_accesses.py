@@ -121,6 +121,16 @@ def structures(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None:
 
 
 @az.kernel
+def crossing(a: az.ptr[az.i32], _: az.ptr[az.i32], n: az.i32) -> None:
+    """Joined, the stores would pass the second load, and the loads the first store."""
+    i = az.i32(az.global_id(0))
+    if i < n:
+        a[2 * i + 1] = 1
+        a[2 * i] += 3
+        a[2 * i + 1] += 5
+
+
+@az.kernel
 def in_any_order(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None:
     """Four members of a structure whose place is computed, for two in three work-items."""
     i = az.i32(az.global_id(0))
@@ -133,7 +143,7 @@ def in_any_order(out: az.ptr[az.i32], given: az.ptr[az.i32], n: az.i32) -> None:
         out[k + 3] = a * 4
 
 
-KERNELS = (pairs, grey, gaps, in_place, again, beside, rows, short_indices, structures, in_any_order)
+KERNELS = (pairs, grey, gaps, in_place, again, beside, rows, short_indices, structures, crossing, in_any_order)
 WAYS = [Options(level=1), *(Options(level=1, cpu="haswell", lanes=lanes) for lanes in (None, 8, 32))]
 WAYS += [Options(level=1, cpu="x86-64-v2")]
 

@@ -105,9 +105,7 @@ def _groups(block: Block, shapes: Shapes, aliases: Aliases) -> list[_Group]:
             loads = {
                 at: each for at, each in loads.items() if at[0] == address.key or _separate(each, address, aliases)
             }
-            for (key, _), group in loads.items():
-                if key == address.key:
-                    group.passed.append(_bytes(op, address))
+            _pass(loads, address, [_bytes(op, address)])
         stores = {at: each for at, each in stores.items() if not _may_meet(each, address, op, aliases)}
         if not _fit(op, shapes):
             continue
@@ -118,7 +116,16 @@ def _groups(block: Block, shapes: Shapes, aliases: Aliases) -> list[_Group]:
             joined = open_[at] = _Group(address.key, type_, op.name == "load")
             found.append(joined)
         joined.add(address.constant, op)
+        if op.name == "store":
+            # The stores before move here, too, and later loads must not join a load in front of them.
+            _pass(loads, address, [range(constant, constant + SIZES[type_]) for constant in joined.members])
     return [group for group in found if len(group.members) > 1]
+
+
+def _pass(loads: dict[tuple[Key, str], _Group], address: Address, written: list[range]) -> None:
+    for (key, _), group in loads.items():
+        if key == address.key:
+            group.passed += written
 
 
 def _fit(op: Op, shapes: Shapes) -> bool:
