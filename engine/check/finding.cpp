@@ -186,6 +186,8 @@ bool seen(Rule rule, uint64_t place) {
   return true;
 }
 
+bool is_known(Rule rule, uint64_t place) { return findings().open()->known.contains({rule, place}); }
+
 void report(Finding&& finding) {
   host_place.told = true;
   const bool own = finding.call.empty() && host_place.function;

@@ -38,6 +38,7 @@ struct Finding {
 
 // Counts a finding that is known already, for which no text needs to be made. False for a new one: report it.
 bool seen(Rule rule, uint64_t place);
+bool is_known(Rule rule, uint64_t place);  // the same without counting it
 void report(Finding&& finding);
 
 // The calling thread's entry into the API, for findings about calls.

@@ -1,6 +1,9 @@
 #include "race_report.h"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -19,6 +22,9 @@
 namespace anyzero {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kStoreFollows{20};
 
 std::string bytes_text(uint64_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
 
@@ -69,16 +75,44 @@ bool may_be_ordered(const NoteSite& one, const NoteSite& other) {
   return both(one, other) || both(other, one);
 }
 
-// Two stores of the same value: memory is the same in either order.
-bool stores_same(const NotedLanes& lanes, unsigned lane, uint64_t other_item, const NoteSite& other, const NotedRegion* region) {
-  if (!lanes.is(NoteFlag::kValues) || (region && !region->allocated())) return false;
-  const uint64_t distance = other_item - lanes.item;
-  if (&other == &lanes.site && distance < lanes.site.lanes && lanes.mask >> distance & 1)
-    return same_values(lanes, lane, static_cast<unsigned>(distance));
+// Do two overlapping stores agree, of which the second begins `apart` bytes behind the first?
+bool same_bytes(const NotedLanes& lanes, unsigned low, unsigned high, uint64_t apart) {
+  if (apart == 0) return same_values(lanes, low, high);
+  const unsigned element = lanes.site.element;
+  const auto byte = [&](unsigned lane, uint64_t at) {
+    return lanes.value(lane, static_cast<unsigned>(at / element))[at % element];
+  };
+  for (uint64_t at = apart; at < lanes.reach(); ++at)
+    if (byte(low, at) != byte(high, at - apart)) return false;
+  return true;
+}
+
+bool memory_has(const NotedLanes& lanes, unsigned lane) {
   const auto* there = reinterpret_cast<const unsigned char*>(lanes.address(lane));
   for (uint32_t i = 0; i < lanes.site.components; ++i)
     if (std::memcmp(there + i * lanes.site.element, lanes.value(lane, i), lanes.site.element) != 0) return false;
   return true;
+}
+
+// Two stores of the same value: memory is the same in either order. `in_group` is the other one's number in this work-item's group,
+// or UINT64_MAX.
+bool stores_same(const NotedLanes& lanes, unsigned lane, uint64_t in_group, const NoteSite& other, const NotedRegion* region,
+                 bool may_wait) {
+  if (!lanes.is(NoteFlag::kValues) || (region && !region->allocated())) return false;
+  // Lanes are noted in their order: of this very store, there are notes of the lower ones.
+  const uint64_t distance = in_group - lanes.item;
+  if (&other == &lanes.site && distance < lane && lanes.mask >> distance & 1) {
+    const auto there = static_cast<unsigned>(distance);
+    const auto [low, high] = lanes.address(lane) < lanes.address(there) ? std::pair{lane, there} : std::pair{there, lane};
+    const uint64_t apart = lanes.address(high) - lanes.address(low);
+    if (apart < lanes.reach()) return same_bytes(lanes, low, high, apart);
+  }
+  if (memory_has(lanes, lane)) return true;
+  // A note precedes its store, which another thread may still be about to do.
+  if (region && may_wait)
+    for (const auto start = Clock::now(); Clock::now() - start < kStoreFollows; sched_yield())
+      if (memory_has(lanes, lane)) return true;
+  return false;
 }
 
 void end_if_told(uintptr_t instruction) {
@@ -123,10 +157,11 @@ bool report_race(const ThreadNotes& thread, const NotedLanes& lanes, unsigned la
   if (may_be_ordered(lanes.site, *other)) return false;
   if (lanes.site.sub_group && same_group && in_group / lanes.site.sub_group == (lanes.item + lane) / lanes.site.sub_group)
     return false;
-  if (with.by == AccessClass::Write && lanes.kind() == CheckedAccess::Store && stores_same(lanes, lane, in_group, *other, region))
-    return false;
   const Rule rule = behind_barrier ? Rule::MissingFence : region ? Rule::GlobalRace : Rule::LocalRace;
   const uint64_t number = place_of(thread, lanes.site.word, other->word);
+  const bool both_store = with.by == AccessClass::Write && lanes.kind() == CheckedAccess::Store;
+  if (both_store && stores_same(lanes, lane, same_group ? in_group : UINT64_MAX, *other, region, !is_known(rule, number)))
+    return false;
   if (!seen(rule, number)) {
     const uint64_t address = lanes.address(lane);
     Finding finding{rule, number, {}, {}, {}, {}, {}, {}};

@@ -121,7 +121,25 @@ def bytes_apart(a: az.ptr[az.u8], b: az.ptr[az.u8]):  # type: ignore[no-untyped-
     a[i + 1] = az.u8(i)  # bytes_apart
 
 
+@az.kernel(group=16)
+def same_index_of_groups(a: az.ptr[az.i32]):  # type: ignore[no-untyped-def]
+    a[az.local_id(0)] = az.i32(az.group_id(0))  # same_index_of_groups
+
+
+@az.kernel
+def steps_of_a_loop(a: az.ptr[az.i32], n: az.i32):  # type: ignore[no-untyped-def]
+    i = az.i32(az.global_id(0))
+    for step in range(n):
+        a[(i + step) % 16] = step  # steps_of_a_loop
+
+
 # Right kernels
+
+
+@az.kernel(group=16)
+def same_values_of_groups(a: az.ptr[az.i32]):  # type: ignore[no-untyped-def]
+    own = az.i32(az.local_id(0))
+    a[own] = 3 * own
 
 
 @az.kernel(group=16)
@@ -342,6 +360,9 @@ RUNS: dict[str, Callable[[], object]] = {
     "within_a_group": lambda: within_a_group[64](ints(64)),
     "atomic_and_plain": lambda: atomic_and_plain[64](zeros(1), zeros(64)),
     "bytes_apart": lambda: bytes_apart[64](octets(65), octets(64)),
+    "same_index_of_groups": lambda: same_index_of_groups[64](zeros(16)),
+    "steps_of_a_loop": lambda: steps_of_a_loop[16](zeros(16), 3),
+    "same_values_of_groups": lambda: same_values_of_groups[1 << 14](zeros(16)),
     "reversed_tile": lambda: reversed_tile[64](ints(64)),
     "tree": lambda: tree[32](ints(32)),
     "histogram": lambda: histogram[64](ints(64), zeros(16)),

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import anyzero as az
@@ -49,6 +50,8 @@ FOUND = {
     "within_a_group": ("global-race", 1, "written by work-item (0, ", 56, "with no barrier between them"),
     "atomic_and_plain": ("global-race", 0, "used by an atomic operation by work-item ", 2, "changes atomically"),
     "bytes_apart": ("global-race", 0, "written by work-item (1, ", 63, "writes 1 byte"),
+    "same_index_of_groups": ("global-race", None, "written by work-item ", None, "writes in another group"),
+    "steps_of_a_loop": ("global-race", 0, "written by work-item (1, ", 32, "which another work-item writes"),
     "reads_nothing": ("uninitialized-read", 0, "", 64, "which nothing has written since it was allocated"),
     "reads_a_part": ("uninitialized-read", 60, "", 4, "at offset 240"),
     "adds_to_nothing": ("uninitialized-read", 0, "", 1, "has an atomic operation on 4 bytes of the device allocation"),
@@ -166,6 +169,35 @@ def test_given_a_block_then_races_are_found_in_it() -> None:
             last_one[32](context.zeros(1, "i4"))
     assert found.the_only().rule.name == "global-race"
     assert "last_one" in found.the_only().kernel
+
+
+def test_given_overlapping_stores_then_their_common_bytes_are_compared() -> None:
+    pytest.importorskip("ziglang")
+    source = """
+        kernel void zeros(global char* a) { vstore4((char4)(0), 0, a + get_global_id(0)); }
+        kernel void numbers(global char* a) { vstore4((char4)(0, 1, 2, 3), 0, a + get_global_id(0)); }"""
+    with checked("races") as found, az.device().context() as context:
+        module = context.module(source=source)
+        for name in ("zeros", "numbers"):
+            module[name][64](context.zeros(68, "i1"))
+    assert found.the_only().kernel == "numbers"
+
+
+def test_given_a_read_out_of_bounds_then_it_is_no_race_with_the_other_buffer() -> None:
+    with checked("memory", "races", "init") as found, az.device().context() as context:
+
+        @az.kernel
+        def reads_outside(a: az.ptr[az.i32], index: az.ptr[az.i32], b: az.ptr[az.i32]):  # type: ignore[no-untyped-def]
+            i = az.i32(az.global_id(0))
+            b[i] = a[index[i]] + 1
+            a[i] = 0
+
+        whole = context.zeros(64, "i4")
+        other = context.empty(64, "i4")
+        distance = (other.pointer - whole.pointer) // 4
+        index = context.to_device(distance + np.arange(64, dtype="i4")[::-1].copy())
+        reads_outside[64](whole, index, other)
+    assert found.the_only().rule.name == "out-of-bounds-read"
 
 
 def test_given_stop_then_the_kernel_ends_at_a_race() -> None:

@@ -51,6 +51,17 @@ def test_a_program_with_a_mistake_is_reported_with_its_line(tmp_path: Path) -> N
     assert done.stderr.rstrip().endswith("anyzero check: 1 mistake: 1 out-of-bounds-write")
 
 
+def test_a_line_with_separators_is_reported(tmp_path: Path) -> None:
+    """Those of Unicode, and the form feed, end no line of a report."""
+    program = PROGRAM.replace(" = 1\n", " = 1  # \u2028 \u0085 \f \N{LATIN SMALL LETTER E WITH ACUTE}\n")
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, "-m", "anyzero.tools", "check", "--format", "json", "--", sys.executable, "program.py"]
+    done = subprocess.run([*command, "11"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 3, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["stack"][-1]["line"] == 6
+
+
 def test_a_program_without_mistakes_ends_as_always(tmp_path: Path) -> None:
     done = check(tmp_path, size=10)
     assert (done.returncode, done.stdout) == (0, "")

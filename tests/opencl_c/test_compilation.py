@@ -177,6 +177,41 @@ def test_lines_and_inlined_calls(compiler: clang.Clang) -> None:
         assert [each.text for each in found.stack] == [source.splitlines()[line - 1].strip() for line in (7, 3, 1)]
 
 
+def test_code_that_clang_moves_and_joins_has_its_lines(compiler: clang.Clang) -> None:
+    if compiler.translator is not None:
+        pytest.skip("the translator gives code that was moved no line")
+    source = """
+        kernel void branches(global int* a, global int* b, int n) {
+          int i = get_global_id(0);
+          if (b[i] > 3)
+            b[i] = a[i + n] + 1;     // line 5
+          else
+            b[i] = a[i + n] * 2;     // line 7
+        }
+        kernel void stores(global int* a, global int* b, int n) {
+          int i = get_global_id(0);
+          if (b[i] > 3)
+            a[i + n] = 1;            // line 12
+          else
+            a[i + n] = 2;            // line 14
+        }
+        kernel void loop(global int* restrict a, global int* restrict b, int n) {
+          int i = get_global_id(0), sum = 0;
+          for (int k = 0; k < n; ++k)
+            sum += b[k] * a[i + n];  // line 19
+          b[i] = sum;
+        }"""
+    with az.device().context() as ctx:
+        a, b = ctx.zeros(8, np.int32), ctx.to_device(np.arange(8, dtype=np.int32))
+        with az.check("memory", raises=False) as session:
+            module = ctx.module(source=source, options="-g")
+            for name in ("branches", "stores", "loop"):
+                b.copy_from(np.arange(8, dtype=np.int32))
+                module[name][8](a, b, 8)
+    found = {(each.kernel, each.stack[-1].line) for each in session.findings}
+    assert found == {("branches", 5), ("branches", 7), ("stores", 12), ("stores", 14), ("loop", 19)}
+
+
 def test_lines_change_no_code() -> None:
     """With the clang that needs help with them: the other may write another order."""
     bare = next((each for each in map(clang.named, clang.candidates()) if each.bare), None)

@@ -79,7 +79,8 @@ def _frame(found: re.Match[str]) -> Frame:
 
 def read(path: Path) -> Iterator[Finding]:
     """The findings in a file. A last line that the program did not finish is left out."""
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    # Texts may have other characters that Python takes for the end of a line.
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             found = json.loads(line)
             rule, message, count = RULES[found["rule"]], str(found["message"]), int(found["count"])

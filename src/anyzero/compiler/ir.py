@@ -227,6 +227,8 @@ class Note:
     """Does the first work-item of the group do it for all?"""
     sub_groups: bool = False
     """Are there barriers of sub-groups?"""
+    access: Op | None = None
+    """The load, store or atomic operation, which may have a check of its bounds."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -100,7 +100,7 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str, *, contr
                 _, log = _run(clang, [*front, *back], name, text)
                 return Compiled(repaired(to.read_bytes(), contracts=contracts), log)
             ir = Path(scratch, "kernels.ll")
-            _, log = _run(clang, [*front, "-S", "-emit-llvm", "-o", str(ir)], name, text)
+            _, log = _run(clang, [*front, *source_lines.KEEPING_LINES, "-S", "-emit-llvm", "-o", str(ir)], name, text)
             plain = ir.read_text()
             ir.write_text(source_lines.marked(plain))
             # clang has optimized the IR already.
@@ -192,6 +192,7 @@ def _key(text: str, options: tuple[str, ...], name: str, given: Clang | None) ->
             (_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, _SINCE_22, _SEPARATE, options, name)
         ).encode()
     )
+    made.update(repr(source_lines.KEEPING_LINES).encode())
     for header in sorted(HEADERS.iterdir()):
         made.update(header.read_bytes())
     made.update(text.encode(errors="surrogateescape"))

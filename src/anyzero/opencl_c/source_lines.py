@@ -3,10 +3,14 @@
 clang writes LLVM IR with debug information. Before each instruction of another place, a call of `anyzero_line` with
 the number of its location goes into that IR. The target keeps these calls, and in its SPIR-V they become OpLine and
 instructions of OpenCL.DebugInfo.100 for the functions and the inlined calls.
+
+An instruction that clang moved out of a loop has lost its line. It gets the line of an instruction that uses its
+result; without one, OpNoLine, as OpLine holds for all instructions behind it.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
 from enum import IntEnum
@@ -15,10 +19,15 @@ from typing import Final, NamedTuple
 from anyzero.opencl_c.repair import HEAD, instructions
 from anyzero.spirv.numbers import Op
 
-__all__ = ["marked", "with_lines"]
+__all__ = ["KEEPING_LINES", "marked", "with_lines"]
+
+KEEPING_LINES: Final = ("-mllvm", "-sink-common-insts=false", "-mllvm", "-hoist-common-insts=false")
+"""Options of clang: an instruction that two branches share after optimization would have the line of neither."""
 
 _SET: Final = "OpenCL.DebugInfo.100"
 _MARK: Final = "anyzero_line"
+_NOWHERE: Final = "-1"
+"""Is the number of no location."""
 _BODY: Final = "__clang_ocl_kern_imp_"
 """Begins the name of the function that has a kernel's code; the kernel itself only calls it."""
 _DEEPEST: Final = 64
@@ -40,8 +49,11 @@ class _Debug(IntEnum):
 
 _NODE: Final = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _FIELD: Final = re.compile(r'(\w+): (?:!(\d+)|(\d+)|"((?:[^"\\]|\\.)*)")')
-_INSTRUCTION: Final = re.compile(r"^  (?!\s|\])(?!%\S+ = (?:phi|alloca) )(?!#).*, !dbg !(\d+)")
+_INSTRUCTION: Final = re.compile(r"^  (?!\s|\]|#)(?!%\S+ = (?:phi|alloca) )")
 _BLOCK: Final = re.compile(r"^(define .*\{|[\w.\"$-]+:.*)$")
+_RESULT: Final = re.compile(r"^  (%[\w.$-]+) = ")
+_OPERAND: Final = re.compile(r"%[\w.$-]+")
+_LOCATION: Final = re.compile(r", !dbg !(\d+)")
 
 
 class _Node(NamedTuple):
@@ -64,7 +76,7 @@ class _Locations:
         self._nodes = {int(number): _Node(kind, _fields(text)) for number, kind, text in _NODE.findall(ir)}
 
     def place(self, number: int, depth: int = _DEEPEST) -> _Place | None:
-        """None where there is no line."""
+        """None where there is no such location."""
         node = self._nodes.get(number)
         if node is None or node.kind != "DILocation" or not depth:
             return None
@@ -74,6 +86,10 @@ class _Locations:
         if caller is not None and linkage == _BODY + caller.function:
             caller = caller.caller
         return _Place(file, line, column, function, caller)
+
+    def has_line(self, number: str) -> bool:
+        node = self._nodes.get(int(number))
+        return node is not None and node.fields.get("line", "0") != "0"
 
     def _function(self, scope: int) -> tuple[str, str, str]:
         """File of the scope, and name and linkage name of its function."""
@@ -107,16 +123,46 @@ def _text(string: str) -> str:
 
 def marked(ir: str) -> str:
     """The IR with a call before each instruction whose location differs from that of the one before it."""
-    made, last = [], ""
-    for line in ir.split("\n"):
+    made, last = [], _NOWHERE
+    locations = _Locations(ir)
+    users: dict[str, list[str]] | None = None
+    lines = ir.split("\n")
+    for number, line in enumerate(lines):
+        if line.startswith("define "):
+            users = _users(lines, number + 1) if "!dbg" in line else None
         if _BLOCK.match(line):
-            last = ""
-        found = _INSTRUCTION.match(line)
-        if found and found[1] != last:
-            last = found[1]
+            last = _NOWHERE
+        location = _location(line, users, locations) if users is not None and _INSTRUCTION.match(line) else last
+        if location != last:
+            last = location
             made.append(f"  call spir_func void @{_MARK}(i32 {last})")
         made.append(line)
     return "\n".join(made) + f"\ndeclare spir_func void @{_MARK}(i32)\n"
+
+
+def _users(lines: list[str], start: int) -> dict[str, list[str]]:
+    """The instructions of a function that use each result."""
+    found: dict[str, list[str]] = {}
+    for line in itertools.takewhile(lambda line: line != "}", itertools.islice(lines, start, None)):
+        result = _RESULT.match(line)
+        for name in set(_OPERAND.findall(line, result.end() if result else 0)):
+            found.setdefault(name, []).append(line)
+    return found
+
+
+def _location(line: str, users: dict[str, list[str]], locations: _Locations) -> str:
+    """The location of an instruction. If it has no line, that of an instruction that uses its result."""
+    waiting, seen = [line], {line}
+    while waiting:
+        each = waiting.pop(0)
+        given = _LOCATION.search(each)
+        if given and locations.has_line(given[1]):
+            return given[1]
+        result = _RESULT.match(each)
+        more = [user for user in users.get(result[1], ()) if user not in seen] if result else []
+        waiting += more
+        seen.update(more)
+    return _NOWHERE
 
 
 def with_lines(spirv: bytes, ir: str, text: str | None) -> bytes:
@@ -182,7 +228,9 @@ class _Writer:
                 scope = 0
             if opcode == Op.FunctionCall and words[start + 3] == self._mark:
                 place = self._locations.place(values.get(words[start + 4], 0))
-                if place is not None:
+                if place is None:
+                    made += [1 << 16 | Op.NoLine]
+                else:
                     scope = self._write_place(made, place, scope)
                 continue
             made += words[start : start + size]
@@ -194,8 +242,7 @@ class _Writer:
         if key != last:
             operands = [self._function(place.function, place.file), *([inlined] if inlined else [])]
             made += self._extended(self._new(), _Debug.SCOPE, *operands)
-        if place.line:
-            made += [4 << 16 | Op.Line, self._string(place.file), place.line, place.column]
+        made += [4 << 16 | Op.Line, self._string(place.file), place.line, place.column]
         return key
 
     # Instructions outside of functions, each once

@@ -189,6 +189,17 @@ class Range:
         return ~bad
 
 
+def without_outside(e: Emitter, op: Op, bits: Value) -> Value:
+    """The lanes of an access that happens: those within bounds, if it is checked."""
+    made = e.checks.get((op, 0))
+    if made is None:
+        return bits
+    b, pointer = e.b, op.args[0]
+    if not e.lanes or (e.shape(pointer).uniform and all(e.shape(each).uniform for each in made.args)):
+        return b.select(_outside(e, pointer, made), b.constant(0, I64), bits)
+    return bits & ~e.bits(_lanes_outside(e, pointer, made))
+
+
 def ranges(e: Emitter, op: Op) -> dict[int, Op]:
     """The checks of a copy, by operand."""
     return {operand: e.checks[op, operand] for operand in range(2) if (op, operand) in e.checks}
@@ -239,13 +250,20 @@ def _outside(e: Emitter, pointer: Op, made: Op) -> Value:
         return _or_misaligned(e, beyond, number, what.alignment)
     mask = e.mask
     assert mask is not None
+    return e.any(e.both(mask, _lanes_outside(e, pointer, made)))
+
+
+def _lanes_outside(e: Emitter, pointer: Op, made: Op) -> Value:
+    b, what = e.b, made.info
+    begin, size = made.args
+    reach = what.element * what.count
     numbers = _number(e, e.vector(pointer))
     if e.shape(size).uniform:
         limits = b.spread(_limit(e, e.scalar(size), reach), e.lanes)
     else:
         limits = _limit(e, e.vector(size), reach)
     beyond = b.compare("uge", numbers - _number(e, e.vector(begin)), limits)
-    return e.any(e.both(mask, _or_misaligned(e, beyond, numbers, what.alignment)))
+    return _or_misaligned(e, beyond, numbers, what.alignment)
 
 
 def _limit(e: Emitter, size: Value, reach: int) -> Value:

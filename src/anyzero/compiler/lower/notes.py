@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyzero.compiler.ir import Note, Op, Variable
 from anyzero.compiler.llvm import I8, I64, Value
-from anyzero.compiler.lower.bounds import Room
+from anyzero.compiler.lower.bounds import Room, without_outside
 from anyzero.compiler.lower.constants import bytes_text
 from anyzero.compiler.lower.emitter import Emitter
 from anyzero.compiler.lower.gathers import untyped
@@ -98,6 +98,8 @@ def _call(e: Emitter, op: Op) -> None:
             b.store(value, room.reserve(what.element * max(e.lanes, 1)), align=8)
     mask = e.mask
     bits = b.constant(1, I64) if mask is None else e.bits(mask)
+    if what.access is not None:
+        bits = without_outside(e, what.access, bits)
     tell(e, "az_note", _NOTE, _site(e, what, op.word, flags, stride), where, bits)
 
 

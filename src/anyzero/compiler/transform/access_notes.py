@@ -84,7 +84,7 @@ def _notes(op: Op, flags: int, kernel: _Kernel) -> list[Op]:
         if op.name == "atomic":
             # A store reads nothing that could be uninitialized.
             flags |= {"load": NoteFlag.ONLY_LOADS, "store": NoteFlag.MOVED}.get(op.info.kind, 0)
-        return _note(op.args[0], values, kind, element_bytes(op), count, op.info.space, flags, kernel)
+        return _note(op.args[0], values, kind, element_bytes(op), count, op.info.space, flags, kernel, access=op)
     if op.name == "copy":
         to, source, size = op.args
         kinds = (to, CheckedAccess.STORE, op.info.space), (source, CheckedAccess.LOAD, "generic")
@@ -118,6 +118,7 @@ def _note(
     flags: int,
     kernel: _Kernel,
     once: bool = False,
+    access: Op | None = None,
 ) -> list[Op]:
     if space in ("private", "constant", "code"):
         return []
@@ -140,7 +141,9 @@ def _note(
         elif space != "global":
             flags |= NoteFlag.GENERIC
     note = Note(
-        *(kind, element, count, memory, name, flags, kernel.granule, argument, once), sub_groups=kernel.sub_groups
+        *(kind, element, count, memory, name, flags, kernel.granule, argument, once),
+        sub_groups=kernel.sub_groups,
+        access=access,
     )
     return [Op("note", "", [pointer, *more], note)]
 
