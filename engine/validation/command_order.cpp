@@ -74,10 +74,12 @@ void CommandOrder::play_waiting() {
 
 void CommandOrder::play(RingState& ring, const CommandUse& command) {
   const uint64_t number = command.name.ring, position = command.name.position;
+  Clock later;
   for (const CommandWait& wait : command.waits) {
     if (wait.event) {
       const ObjectState& object = objects_[wait.event];
       ring.clock.join(object.clock);
+      later.join(object.later);
       if (several_ && object.shows_to(ring)) ring.visible.join(object.visible);
     } else if (const auto found = rings_.find(wait.ring); found != rings_.end()) {
       const auto reach = [&](Clock& clock) {
@@ -101,8 +103,9 @@ void CommandOrder::play(RingState& ring, const CommandUse& command) {
     log_.add(
         span, command.name, ordered,
         [&](const LoggedAccess& before, uintptr_t address) {
-          if (before.command.ring != number || before.command.position != position)
-            races_.push_back({before, {command.name, span.writes}, address});
+          if (before.command.ring == number && before.command.position == position) return;
+          const bool reused = later.of(before.command.ring) >= before.command.position;
+          races_.push_back({before, {command.name, span.writes}, address, false, reused});
         },
         [&](const LoggedAccess& before, uintptr_t address) {
           if (!is_visible(before.command)) races_.push_back({before, {command.name, false}, address, true});
@@ -111,15 +114,19 @@ void CommandOrder::play(RingState& ring, const CommandUse& command) {
   if (command.resets) objects_[command.resets] = {};
   if (command.signals) {
     ObjectState& object = objects_[command.signals];
-    object.signalled = true;
-    object.clock = ring.clock;
-    object.clock.join(number, position);
-    object.device = ring.device;
-    object.card = ring.card;
-    object.scopes = command.scopes;
-    if (several_) {
-      object.visible = ring.visible;
-      object.visible.join(number, position);
+    if (object.signalled) {
+      object.later.join(number, position);
+    } else {
+      object.signalled = true;
+      object.clock = ring.clock;
+      object.clock.join(number, position);
+      object.device = ring.device;
+      object.card = ring.card;
+      object.scopes = command.scopes;
+      if (several_) {
+        object.visible = ring.visible;
+        object.visible.join(number, position);
+      }
     }
   }
   if (command.tells_host) {
@@ -156,7 +163,8 @@ void CommandOrder::host_saw(const void* object) {
 }
 
 void CommandOrder::host_signals(const void* event) {
-  objects_[event] = {true, host_, host_};
+  ObjectState& object = objects_[event];
+  if (!object.signalled) object = {true, host_, {}, host_};
   if (waiting_) play_waiting();
 }
 

@@ -20,6 +20,7 @@ struct Race {
   LoggedAccess after;
   uintptr_t address;
   bool ordered = false;  // no race: but what the first wrote is not visible on the device of the second
+  bool reused = false;   // the second waits for an event that the first signals, but that was signalled before
 };
 
 // Threading: under a lock of its owner.
@@ -70,7 +71,8 @@ class CommandOrder {
   };
   struct ObjectState {
     bool signalled = false;
-    Clock clock;  // of who signalled it
+    Clock clock;  // of who signalled it first since its reset: a wait may end there
+    Clock later;  // of who signalled it again
     Clock visible;
     const void* device = nullptr;  // that signalled it; nullptr for the host
     const void* card = nullptr;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../system/mutex.h"
@@ -19,8 +20,13 @@ namespace {
 
 using Threads = std::vector<long>;
 
+Guarded<Threads>& calling() {
+  static auto* all = new Guarded<Threads>;  // leaked: threads call and wait while the process exits
+  return *all;
+}
+
 Guarded<Threads>& waiting() {
-  static auto* all = new Guarded<Threads>;  // leaked: threads wait while the process exits
+  static auto* all = new Guarded<Threads>;
   return *all;
 }
 
@@ -60,6 +66,15 @@ bool is_ours(long thread) {
   return name.starts_with("az-") || name.starts_with("anyzero-");
 }
 
+// The number of times that a thread has slept; 0 where the system does not tell.
+unsigned long sleeps(long thread) {
+  char text[4096];
+  constexpr std::string_view kName = "\nvoluntary_ctxt_switches:";
+  const std::string_view status = read_file(thread, "status", text, sizeof text);
+  const size_t at = status.find(kName);
+  return at == std::string_view::npos ? 0 : std::strtoul(status.data() + at + kName.size(), nullptr, 10);
+}
+
 // It sleeps until another thread wakes it up: in a futex without a time limit.
 bool sleeps_for_others(long thread) {
   char text[256];
@@ -70,17 +85,34 @@ bool sleeps_for_others(long thread) {
   return number == SYS_futex && timeout == 0;
 }
 
-}  // namespace
-
-void note_waiting_thread(bool waits) {
+void note(Guarded<Threads>& threads, bool comes) {
   const long self = syscall(SYS_gettid);
-  auto all = waiting().open();
-  if (waits) {
+  auto all = threads.open();
+  if (comes) {
     all->push_back(self);
   } else if (const auto found = std::find(all->begin(), all->end(), self); found != all->end()) {
     all->erase(found);
   }
 }
+
+// Threads that neither wait in a call nor sleep until another one wakes them up would end this: false. Otherwise, how often each
+// thread has slept.
+bool all_sleep(std::vector<std::pair<long, unsigned long>>* found) {
+  const Threads calls = *calling().open(), waits = *waiting().open(), before = *bystanders().open();
+  const Threads all = every_thread();
+  for (const long thread : all) {
+    if (contains(waits, thread) || is_ours(thread) || (contains(before, thread) && !contains(calls, thread))) continue;
+    const unsigned long times = sleeps(thread);
+    if (!times || !sleeps_for_others(thread)) return false;
+    found->emplace_back(thread, times);
+  }
+  return !all.empty();
+}
+
+}  // namespace
+
+void note_calling_thread(bool calls) { note(calling(), calls); }
+void note_waiting_thread(bool waits) { note(waiting(), waits); }
 
 void note_bystanders() {
   Threads all = every_thread();
@@ -88,12 +120,9 @@ void note_bystanders() {
 }
 
 bool another_thread_may_act() {
-  Threads known = *waiting().open();
-  const Threads before = *bystanders().open();
-  known.insert(known.end(), before.begin(), before.end());
-  const Threads all = every_thread();
-  const auto acts = [&](long thread) { return !contains(known, thread) && !is_ours(thread) && !sleeps_for_others(thread); };
-  return all.empty() || std::any_of(all.begin(), all.end(), acts);
+  // One after the other may have been asleep while the rest was not: if none has slept again, all were asleep in between.
+  std::vector<std::pair<long, unsigned long>> once, again;
+  return !all_sleep(&once) || !all_sleep(&again) || once != again;
 }
 
 }  // namespace anyzero

@@ -1,8 +1,11 @@
 // Threads of the process that wait in no call of the API: as long as one of them may go on by itself, it may submit or signal
-// anything, even if it has never called the API before.
+// anything, whether it has called the API before or not.
 #pragma once
 
 namespace anyzero {
+
+// The calling thread calls the API for the first time, or ends.
+void note_calling_thread(bool calls);
 
 // The calling thread begins to wait in a call, or has ended to.
 void note_waiting_thread(bool waits);

@@ -156,7 +156,8 @@ void report_race(const Race& race) {
   if (seen(Rule::CommandRace, place)) return;
   const std::string message = race.after.command.text() + (race.after.writes ? " writes" : " reads") + " memory that " +
                               race.before.command.text() + (race.before.writes ? " writes" : " reads") +
-                              ", and nothing orders the two";
+                              (race.reused ? ", and the event for which the second waits was signalled before, and not reset since"
+                                           : ", and nothing orders the two");
   char where[256];
   describe_address(race.address, where, sizeof where);
   Finding finding{Rule::CommandRace, place, message, "", "", "", where, "the first: " + race.before.text()};

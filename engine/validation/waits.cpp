@@ -206,13 +206,13 @@ ze_result_t wait_if_it_can_end(Driver& driver, const Awaiting& what, const std::
   for (;;) {
     const ze_result_t result = wait(kBetweenLooks);
     if (result != ZE_RESULT_NOT_READY) return ZE_RESULT_SUCCESS;
-    if (what.unsure || !all_callers_wait()) continue;
+    if (what.unsure || another_thread_may_act()) continue;
     Queues queues;
     if (!read(driver, &queues)) continue;
     Play play(queues);
     if (play.unsure() || play.ends(what)) continue;
     // Another thread may have come while the queues were read.
-    if (another_thread_may_act() || !all_callers_wait() || wait(0) != ZE_RESULT_NOT_READY) continue;
+    if (another_thread_may_act() || wait(0) != ZE_RESULT_NOT_READY) continue;
     report_stuck(queues, play, what);
     return ZE_RESULT_NOT_READY;
   }

@@ -69,6 +69,31 @@ def test_a_wait_for_another_event_orders_nothing(az: Calls, context: c_void_p, t
     expect("command-race", found)
 
 
+def test_a_wait_for_an_event_that_was_not_reset(az: Calls, context: c_void_p, two: Program) -> None:
+    (done,) = az.events(context, 1)
+    copy = az.lib.zeCommandListAppendMemoryCopy
+    with checked("races") as found:
+        az.fill(two.one, two.memory, 1, SIZE, done)
+        az.copy(two.two, two.other, two.memory, SIZE, waits=[done])
+        two.finish()
+        az.fill(two.one, two.memory, 2, SIZE, done)
+        copy(two.two, two.other, two.memory, SIZE, None, 1, byref(done))  # mistake
+        two.finish()
+    assert "was signalled before, and not reset since" in expect("command-race", found).message
+
+
+def test_an_event_is_used_again_after_its_reset(az: Calls, context: c_void_p, two: Program) -> None:
+    done, read = az.events(context, 2)
+    with checked("races") as found:
+        for value in range(3):
+            az.fill(two.one, two.memory, value, SIZE, done)
+            az.copy(two.two, two.other, two.memory, SIZE, read, waits=[done])
+            az.ok("zeEventHostSynchronize", read, FOREVER)
+            for event in (done, read):
+                az.ok("zeEventHostReset", event)
+    clean(found)
+
+
 def test_recorded_lists_on_two_queues(az: Calls, context: c_void_p) -> None:
     memory, other = az.memory(context, SIZE), az.memory(context, SIZE)
     queues = [az.queue(context, mode=ASYNCHRONOUS) for _ in range(2)]

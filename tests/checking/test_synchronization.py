@@ -179,6 +179,58 @@ def test_a_queue_waits_for_its_own_later_command(az: Calls, context: c_void_p, l
     az.ok("zeEventHostSignal", event)
 
 
+def test_a_thread_waits_forever_while_others_wait_for_the_thread(az: Calls, context: c_void_p) -> None:
+    gate, event = az.events(context, 2)
+    turn = threading.Lock()
+    with checked("sync") as found:
+
+        def wait() -> None:
+            az.lib.zeEventHostSynchronize(event, FOREVER)  # mistake
+            turn.release()
+
+        def take_turns() -> None:
+            az.call("zeEventQueryStatus", gate)
+            turn.acquire()
+
+        threads = [threading.Thread(target=each, daemon=True) for each in (take_turns, wait)]
+        turn.acquire()
+        az.call("zeEventQueryStatus", gate)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    expect("wait-never-ends", found)
+
+
+def test_threads_that_hand_a_turn_to_each_other_may_end_a_wait(az: Calls, context: c_void_p) -> None:
+    """Each of them sleeps most of the time, but never all at once."""
+    event = az.events(context, 1)[0]
+    turns = [threading.Lock() for _ in range(3)]
+    with checked("sync") as found:
+
+        def hand_on(own: int) -> None:
+            az.call("zeEventQueryStatus", event)
+            for _ in range(20_000):
+                turns[own].acquire()
+                turns[(own + 1) % len(turns)].release()
+
+        for turn in turns:
+            turn.acquire()
+        threads = [threading.Thread(target=hand_on, args=(own,)) for own in range(len(turns))]
+
+        def signal() -> None:
+            for thread in threads:
+                thread.join()
+            az.ok("zeEventHostSignal", event)
+
+        for thread in (*threads, signaller := threading.Thread(target=signal)):
+            thread.start()
+        turns[0].release()
+        az.ok("zeEventHostSynchronize", event, FOREVER)
+        signaller.join()
+    assert list(map(str, found)) == []
+
+
 def test_a_wait_that_another_thread_ends_is_no_mistake(az: Calls, context: c_void_p) -> None:
     gate, event = az.events(context, 2)
     results = []
