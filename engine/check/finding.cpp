@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "../system/mutex.h"
+#include "../system/new_file.h"
 #include "../system/watched.h"
 #include "host_line.h"
 
@@ -72,9 +73,7 @@ int open_new(const char* path) { return open(path, O_CREAT | O_EXCL | O_WRONLY |
 
 void open_in_folder(Findings& all) {
   if (std::exchange(all.opened, true) || !*report_folder) return;
-  char path[sizeof report_folder + 32];
-  std::snprintf(path, sizeof path, "%s/%d.jsonl", report_folder, getpid());
-  all.file = open_new(path);
+  make_own_file(report_folder, "jsonl", [&](const char* path) { return (all.file = open_new(path)) >= 0; });
 }
 
 std::string quoted(std::string_view text) {

@@ -1,12 +1,10 @@
 // Start and end of profiles: by ANYZERO_SAMPLES from the start of a process, or by the Python API.
-#include <unistd.h>
-
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 
 #include "../abi/gen/ze_api.h"
+#include "../system/new_file.h"
 #include "sampler.h"
 
 namespace anyzero {
@@ -24,12 +22,10 @@ constexpr uint64_t kMostSamples = 20'000;
   char clock[8] = "", lanes[8] = "";
   int at = 0;
   if (std::sscanf(wanted, "%u:%7[a-z]:%7[a-z]:%n", &rate, clock, lanes, &at) != 3 || !at || rate < 1 || rate > kMostSamples) return;
-  char path[PATH_MAX];
-  const int size = std::snprintf(path, sizeof path, "%s/%d.azprofile", wanted + at, getpid());
-  if (size > 0 && static_cast<size_t>(size) < sizeof path)
-    start_profile(path, {.rate = rate,
-                         .clock = std::string_view(clock) == "timer" ? SampleClock::Timer : SampleClock::Any,
-                         .lanes = std::string_view(lanes) == "lanes"});
+  const ProfileOptions options{.rate = rate,
+                               .clock = std::string_view(clock) == "timer" ? SampleClock::Timer : SampleClock::Any,
+                               .lanes = std::string_view(lanes) == "lanes"};
+  make_own_file(wanted + at, "azprofile", [&](const char* path) { return start_profile(path, options); });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A new mapped file that this process writes and others read: recordings and profiles.
+// New files that this process writes and others read: recordings, profiles, findings.
 #pragma once
 
 #include <fcntl.h>
@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstddef>
+#include <cstdio>
 
 namespace anyzero {
 
@@ -23,6 +25,21 @@ inline unsigned char* map_new_file(const char* path, size_t bytes) {
   unlink(path);
   errno = why;
   return nullptr;
+}
+
+// Makes a file of this process, PID.EXTENSION in a folder. An earlier program of the process, before its exec, or an earlier
+// process of the same number may have made that one: the next is PID-2. `make` returns false with errno set if there is a file of a
+// name.
+template <class Make>
+void make_own_file(const char* folder, const char* extension, Make&& make) {
+  constexpr unsigned kMost = 1000;
+  char path[PATH_MAX];
+  for (unsigned number = 1; number <= kMost; ++number) {
+    const int size = number == 1 ? std::snprintf(path, sizeof path, "%s/%d.%s", folder, getpid(), extension)
+                                 : std::snprintf(path, sizeof path, "%s/%d-%u.%s", folder, getpid(), number, extension);
+    if (size < 0 || static_cast<size_t>(size) >= sizeof path) return;
+    if (make(static_cast<const char*>(path)) || errno != EEXIST) return;
+  }
 }
 
 }  // namespace anyzero

@@ -246,9 +246,7 @@ void record_as_told() {
   // The variable of a program with more rights than its caller is not obeyed.
   const char* folder = secure_getenv("ANYZERO_TRACE");
   if (!folder || !*folder) return;
-  char path[PATH_MAX];
-  const int size = std::snprintf(path, sizeof path, "%s/%d.aztrace", folder, getpid());
-  if (size > 0 && static_cast<size_t>(size) < sizeof path) start_recording(path, kRecords);
+  make_own_file(folder, "aztrace", [](const char* path) { return start_recording(path, kRecords); });
 }
 
 void stop_recording() {

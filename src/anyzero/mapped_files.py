@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["DamagedFileError", "read"]
+__all__ = ["DamagedFileError", "read", "read_all"]
 
 Contents = TypeVar("Contents")
 
@@ -29,3 +29,18 @@ def read(path: Path, kind: str, parse: Callable[[mmap.mmap], Contents]) -> Conte
             return parse(data)
     except (ValueError, struct.error) as error:
         raise DamagedFileError(f"{path} is not a {kind} of anyzero: {error}") from None
+
+
+def read_all(
+    paths: Iterable[Path], read_one: Callable[[Path], Contents], damaged: Callable[[str], None]
+) -> list[Contents]:
+    """The files of a program's processes. One of them may have been killed as it made its file: `damaged` is told, and
+    the others are read.
+    """
+    found = []
+    for path in sorted(paths):
+        try:
+            found.append(read_one(path))
+        except DamagedFileError as error:
+            damaged(str(error))
+    return found

@@ -33,6 +33,15 @@ with az.device().context() as ctx, ctx.immediate() as lst:
 """
 
 
+WORK = """\
+    value = az.f32(y[0])
+    for _ in range(40_000_000):
+        value = value * 0.5 + 1
+    y[0] = az.i32(value)
+"""
+"""Enough for a sample."""
+
+
 def check(folder: Path, *options: str, size: int = 11) -> subprocess.CompletedProcess[str]:
     (folder / "program.py").write_text(PROGRAM)
     command = [sys.executable, "-m", "anyzero.tools", "check", *options, "--", sys.executable, "program.py", str(size)]
@@ -60,6 +69,36 @@ def test_a_line_with_separators_is_reported(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
     (found,) = json.loads(done.stdout)
     assert found["stack"][-1]["line"] == 6
+
+
+AGAIN = """\
+import os, sys
+import anyzero as az
+
+az.device().context().zeros(4, "i4")
+os.execv(sys.executable, [sys.executable, "program.py", "11"])
+"""
+
+
+@pytest.mark.parametrize("tool", ["check", "trace", "profile"])
+def test_a_program_that_becomes_another_one_is_seen_to_its_end(tmp_path: Path, tool: str) -> None:
+    """Both have the number of one process."""
+    (tmp_path / "program.py").write_text(PROGRAM.replace(" = 1\n", " = 1\n" + WORK))
+    (tmp_path / "again.py").write_text(AGAIN)
+    options = {"check": [], "trace": ["--summary"], "profile": ["--no-roofline"]}[tool]
+    command = [sys.executable, "-m", "anyzero.tools", tool, *options, "--", sys.executable, "again.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    last = done.stderr.splitlines()[-1:]
+    assert ("1 out-of-bounds-write" if tool == "check" else "write") in "".join([done.stdout, *last])
+
+
+@pytest.mark.parametrize("tool", ["check", "trace"])
+def test_a_result_that_cannot_be_written_is_refused_first(tmp_path: Path, tool: str) -> None:
+    (tmp_path / "program.py").write_text("print('it ran')")
+    command = [sys.executable, "-m", "anyzero.tools", tool, "-o", str(tmp_path), "--", sys.executable, "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr == f"anyzero {tool}: error: {tmp_path} is a folder\n"
 
 
 def test_a_program_without_mistakes_ends_as_always(tmp_path: Path) -> None:

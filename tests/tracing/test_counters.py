@@ -102,7 +102,7 @@ def test_answers_of_the_planner_say_whether_they_were_cached(tmp_path: Path) -> 
         folder.mkdir()
         environment = {"ANYZERO_CACHE_DIR": str(tmp_path / "cache"), "ANYZERO_TRACE": str(folder)}
         run(program, environment)
-        [recording] = read_folder(folder)
+        [recording] = read_folder(folder, pytest.fail)
         found.append({each.name: (each.origin, each.kernel) for each in recording.requests if each.name != "improve"})
     assert found[0]["build"] == ("compiled", "")
     assert found[0]["compile"][0] in ("compiled", "first stage")

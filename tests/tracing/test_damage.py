@@ -19,7 +19,7 @@ from anyzero.layouts.trace import (
     TraceThread,
 )
 from anyzero.mapped_files import DamagedFileError
-from anyzero.tracing.recording import Recording, read
+from anyzero.tracing.recording import Recording, read, read_folder
 
 RECORDS, THREADS, QUEUES, TEXTS = 8, 2, 4, 64
 
@@ -53,6 +53,17 @@ def test_a_whole_one_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"", TRACE_MAGIC, b"{}" * 5000, bytes(whole())[:-1]])
 def test_others_are_refused(tmp_path: Path, data: bytes) -> None:
     assert attempt(tmp_path, data) is None
+
+
+def test_a_damaged_one_leaves_the_others(tmp_path: Path) -> None:
+    """Of a process that was killed as it began its recording."""
+    (tmp_path / "1.aztrace").write_bytes(bytes(len(whole())))
+    (tmp_path / "2.aztrace").write_bytes(bytes(whole()))
+    damaged: list[str] = []
+    (found,) = read_folder(tmp_path, damaged.append)
+    assert found.threads == {7: "main"}
+    assert len(damaged) == 1
+    assert "1.aztrace is not a recording" in damaged[0]
 
 
 @given(

@@ -281,7 +281,7 @@ def test_a_forked_child_leaves_its_parent_s_recording_alone(tmp_path: Path) -> N
         timeout=PATIENCE,
         check=True,
     )
-    parent, child = read_folder(tmp_path)
+    parent, child = read_folder(tmp_path, pytest.fail)
     assert [each.nbytes for each in parent.commands if each.kind == "copy"] == [64, 128]
     # What the child did first told it that the recording is not its own.
     assert {call.thread for call in child.calls} == {child.process}

@@ -137,7 +137,7 @@ def test_the_line_is_known_after_newer_records_have_replaced_it(tmp_path: Path) 
     )
     path = tmp_path / "1.aztrace"
     subprocess.run([sys.executable, str(program), str(path)], timeout=PATIENCE, check=True)
-    [recording] = read_folder(tmp_path)
+    [recording] = read_folder(tmp_path, pytest.fail)
     asked = [call.line for call in recording.calls if call.name == "zeEventQueryStatus"]
     assert recording.lost > 4096
     assert 11 in asked

@@ -10,7 +10,7 @@ import mmap
 import struct
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -182,6 +182,6 @@ def _add(to: Samples, number: int, offset: int) -> None:
         code.samples[offset] += 1
 
 
-def read_folder(folder: Path) -> list[Samples]:
+def read_folder(folder: Path, damaged: Callable[[str], None]) -> list[Samples]:
     """The profiles in a folder, one for each process that used the driver."""
-    return [read(path) for path in sorted(folder.glob("*.azprofile"))]
+    return mapped_files.read_all(folder.glob("*.azprofile"), read, damaged)

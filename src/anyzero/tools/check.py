@@ -9,7 +9,7 @@ from pathlib import Path
 from anyzero.checking import formats
 from anyzero.checking.finding import read_folder
 from anyzero.checking.session import USUAL
-from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_beside
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_beside, unwritable
 
 __all__ = ["run"]
 
@@ -30,8 +30,8 @@ def run(
 ) -> int:
     """Run the program to its end and report; return its exit code, or MISTAKES."""
     path = Path(output) if output else None
-    if path is not None and not path.parent.is_dir():
-        print(f"anyzero check: error: there is no folder {path.parent}", file=sys.stderr)
+    if why := unwritable(path):
+        print(f"anyzero check: error: {why}", file=sys.stderr)
         return OWN_FAILURE
     wanted = ",".join([*(kinds.split(",") if kinds else USUAL), *(["stop"] if stop else [])])
     with tempfile.TemporaryDirectory(prefix="anyzero-check-") as folder:

@@ -8,7 +8,6 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from anyzero.mapped_files import DamagedFileError
 from anyzero.profiling import report
 from anyzero.profiling.samples import read_folder
 from anyzero.tools.roofline import measure
@@ -29,11 +28,7 @@ def run(command: list[str], chosen: Namespace) -> int:
             code = run_beside(command, {"ANYZERO_SAMPLES": wanted}, **choices)
         except NotStartedError as error:
             return error.code
-        try:
-            profiles = read_folder(Path(folder))
-        except DamagedFileError as error:
-            print(f"anyzero profile: error: {error}", file=sys.stderr)
-            return code or OWN_FAILURE
+        profiles = read_folder(Path(folder), lambda why: print(f"anyzero profile: left out: {why}", file=sys.stderr))
     if not any(each.total for each in profiles):
         print("anyzero profile: the program ran no kernel on the driver of this package", file=sys.stderr)
         return code

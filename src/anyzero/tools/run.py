@@ -83,6 +83,17 @@ def run_to_end(command: list[str], environ: Mapping[str, str]) -> int:
     return 128 - code if code < 0 else code
 
 
+def unwritable(path: Path | None) -> str:
+    """Why a program's result cannot be written there, said before the program runs; empty if it may be possible."""
+    if path is None:
+        return ""
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    if path.is_dir():
+        return f"{path} is a folder"
+    return "" if os.access(path if path.exists() else path.parent, os.W_OK) else f"{path} cannot be written"
+
+
 def run_beside(
     command: list[str],
     added: Mapping[str, str],

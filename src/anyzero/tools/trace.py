@@ -6,8 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from anyzero.mapped_files import DamagedFileError
-from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_beside
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_beside, unwritable
 from anyzero.tracing import summary
 from anyzero.tracing.recording import read_folder
 from anyzero.tracing.session import save
@@ -26,19 +25,15 @@ def run(
 ) -> int:
     """Run the program to its end and write the recording; return the program's exit code."""
     path = Path(output) if output else None if tables else Path("trace.json")
-    if path is not None and not path.parent.is_dir():
-        print(f"anyzero trace: error: there is no folder {path.parent}", file=sys.stderr)
+    if why := unwritable(path):
+        print(f"anyzero trace: error: {why}", file=sys.stderr)
         return OWN_FAILURE
     with tempfile.TemporaryDirectory(prefix="anyzero-trace-") as folder:
         try:
             code = run_beside(command, {"ANYZERO_TRACE": folder}, devices=devices, profile=profile, loader=loader)
         except NotStartedError as error:
             return error.code
-        try:
-            recordings = read_folder(Path(folder))
-        except DamagedFileError as error:
-            print(f"anyzero trace: error: {error}", file=sys.stderr)
-            return code or OWN_FAILURE
+        recordings = read_folder(Path(folder), lambda why: print(f"anyzero trace: left out: {why}", file=sys.stderr))
         if not recordings:
             print(
                 "anyzero trace: the program did not use the driver of this package: nothing recorded", file=sys.stderr

@@ -7,7 +7,7 @@ is no recording is refused, and records that make no sense are left out.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -382,7 +382,7 @@ def _place(record: TraceRecord) -> tuple[int, int]:
     return record.command >> TRACE_POSITION_BITS, record.command & ((1 << TRACE_POSITION_BITS) - 1)
 
 
-def read_folder(folder: Path) -> list[Recording]:
+def read_folder(folder: Path, damaged: Callable[[str], None]) -> list[Recording]:
     """The recordings in a folder, one for each process that used the driver, in the order in which they began."""
-    found = [read(path) for path in folder.glob("*.aztrace")]
+    found = mapped_files.read_all(folder.glob("*.aztrace"), read, damaged)
     return sorted(found, key=lambda each: each.wall_clock)
