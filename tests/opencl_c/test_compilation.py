@@ -212,6 +212,15 @@ def test_code_that_clang_moves_and_joins_has_its_lines(compiler: clang.Clang) ->
     assert found == {("branches", 5), ("branches", 7), ("stores", 12), ("stores", 14), ("loop", 19)}
 
 
+def test_lines_of_a_file_with_an_unusual_name(compiler: clang.Clang, tmp_path: Path) -> None:
+    source = tmp_path / 'a "file" of café.cl'
+    source.write_text("kernel void behind(global int* a) {\n  a[get_global_id(0) + 1] = 1;\n}\n")
+    with az.device().context() as ctx, az.check("memory", raises=False) as session:
+        ctx.module(source, options="-g")["behind"][4](ctx.zeros(4, np.int32))
+    (found,) = session.findings
+    assert (found.stack[-1].file, found.stack[-1].line) == (str(source), 2)
+
+
 def test_lines_change_no_code() -> None:
     """With the clang that needs help with them: the other may write another order."""
     bare = next((each for each in map(clang.named, clang.candidates()) if each.bare), None)
@@ -252,6 +261,27 @@ def test_async_copies_of_local_arrays(compiler: clang.Clang) -> None:
         assert to.copy_to().tolist() == [*from_[7::-1], *from_[15:7:-1], *[0] * 48]
 
 
+def test_async_copies_of_a_loop(compiler: clang.Clang) -> None:
+    """clang 22 writes the type of their event once more for each of them."""
+    source = """
+        kernel void through(global int* to, global const int* from) {
+          local int tile[2][4];
+          event_t there = async_work_group_copy(tile[0], from, 4, 0);
+          for (int k = 0; k < 4; ++k) {
+            wait_group_events(1, &there);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (k < 3)
+              there = async_work_group_copy(tile[(k + 1) & 1], from + 4 * (k + 1), 4, 0);
+            to[4 * k + get_local_id(0)] = tile[k & 1][3 - get_local_id(0)];
+            barrier(CLK_LOCAL_MEM_FENCE);
+          }
+        }"""
+    with az.device().context() as ctx:
+        from_, to = np.arange(16, dtype=np.int32), ctx.zeros(16, np.int32)
+        ctx.module(source=source)["through"][4](to, ctx.to_device(from_), group=4)
+        assert to.copy_to().tolist() == from_.reshape(4, 4)[:, ::-1].ravel().tolist()
+
+
 def test_fences(compiler: clang.Clang) -> None:
     source = """
         kernel void turns(global int* a) {
@@ -279,8 +309,9 @@ def test_printf_in_front_of_a_constant_argument(compiler: clang.Clang) -> None:
 def test_only_the_wrong_instruction_is_repaired() -> None:
     head, null = (0x07230203, 0x10400, 0, 9, 0), (3 << 16 | 46, 5, 6)
     other = (4 << 16 | 32, 5, 2, 5)
-    wrong = struct.pack("<16I", *head, *other, 4 << 16 | 46, 5, 6, 5, *null)
-    assert repaired(wrong, contracts=False) == struct.pack("<15I", *head, *other, *null, *null)
+    for more in (1, 3):
+        wrong = struct.pack(f"<{15 + more}I", *head, *other, 3 + more << 16 | 46, 5, 6, *[5] * more, *null)
+        assert repaired(wrong, contracts=False) == struct.pack("<15I", *head, *other, *null, *null)
     for as_it_is in (b"", b"x", MAGIC, struct.pack("<7I", *head, 0, 7), struct.pack("<6I", *head, 9 << 16 | 46)):
         assert repaired(as_it_is, contracts=True) == as_it_is
     mode = struct.pack("<8I", *head, 3 << 16 | Op.ExecutionMode, 5, 31)

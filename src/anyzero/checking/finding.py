@@ -12,7 +12,7 @@ from anyzero.checking.rules import RULES, Rule
 
 __all__ = ["Finding", "Frame", "read", "read_folder"]
 
-_FRAME = re.compile(r'File "(?P<file>[^"\n]*)", line (?P<line>\d+), in (?P<function>[^\n]*)(?:\n {4}(?P<text>[^\n]*))?')
+_FRAME = re.compile(r'File "(?P<file>[^\n]*?)", line (?P<line>\d+), in (?P<function>[^\n]*)(?:\n {4}(?P<text>[^\n]*))?')
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,19 @@ _NOT_NEEDED: Final = struct.unpack("<11I", RELAXED_PRINTF.encode().ljust(44, b"\
 
 def repaired(spirv: bytes, *, contracts: bool) -> bytes:
     """The module without the mistakes of clang 22: it writes the type of a null event, the last argument of
-    `async_work_group_copy`, twice, and names an extension for formats outside of constant memory, where OpenCL C
-    has none. It forbids to contract operations in any case; `contracts` tells whether the source allows it.
+    `async_work_group_copy`, once more for each of the calls, and names an extension for formats outside of constant
+    memory, where OpenCL C has none. It forbids to contract operations in any case; `contracts` tells whether the source
+    allows it.
     """
     if len(spirv) % 4:
         return spirv
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
     made = list(words[:HEAD])
     for at, size in instructions(words):
-        if words[at] == 4 << 16 | Op.ConstantNull and words[at + 1] == words[at + 3]:
-            made += (3 << 16 | Op.ConstantNull, *words[at + 1 : at + 3])
-            continue
         op, operands = words[at] & 0xFFFF, words[at + 1 : at + size]
+        if op == Op.ConstantNull and len(operands) > 2 and set(operands[2:]) == {operands[0]}:
+            made += (3 << 16 | Op.ConstantNull, *operands[:2])
+            continue
         if op == Op.Extension and operands == _NOT_NEEDED:
             continue
         if contracts and op == Op.ExecutionMode and operands[1:] == (ExecutionMode.ContractionOff,):

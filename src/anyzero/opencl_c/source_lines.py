@@ -118,7 +118,8 @@ def _fields(text: str) -> dict[str, str]:
 
 def _text(string: str) -> str:
     # LLVM writes bytes that cannot be printed, and quotes, as a backslash and two digits.
-    return re.sub(r"\\([0-9A-Fa-f]{2})", lambda each: chr(int(each[1], 16)), string)
+    data = re.sub(rb"\\([0-9A-Fa-f]{2})", lambda each: bytes([int(each[1], 16)]), string.encode())
+    return data.decode(errors="surrogateescape")
 
 
 def marked(ir: str) -> str:
