@@ -224,6 +224,21 @@ def test_a_test_with_mistakes_fails(tmp_path: Path) -> None:
     assert "out-of-bounds-write" in done.stdout
 
 
+def test_a_marked_test_in_a_program_that_is_checked_leaves_the_report_to_it(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import anyzero as az, numpy as np, pytest\n\n"
+        "@az.kernel\ndef write(y: az.ptr[az.i32]):\n    y[az.global_id(0)] = 1\n\n"
+        "@pytest.mark.az_check\ndef test_write(az_context):\n"
+        "    write[11](az_context.zeros(10, np.int32))\n"
+    )
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "anyzero.tools", "check", "--", *pytest_]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 3, done.stdout
+    assert "1 passed" in done.stdout
+    assert done.stderr.endswith("anyzero check: 1 mistake: 1 out-of-bounds-write\n")
+
+
 def test_a_kernel_ends_at_its_first_mistake_where_that_is_asked_for(tmp_path: Path) -> None:
     done = check(tmp_path, "--stop")
     assert done.returncode == 1

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from anyzero import cache_folder, config, errors
+from anyzero.fingerprint import fingerprint
 from anyzero.opencl_c import source_lines
 from anyzero.opencl_c.clang import HEADERS, Clang, candidates, choose
 from anyzero.opencl_c.repair import RELAXED_PRINTF, repaired
@@ -182,7 +183,9 @@ def _translated(command: list[str], bitcode: Path, to: Path) -> str | None:
 
 
 def _key(text: str, options: tuple[str, ...], name: str, given: Clang | None) -> str:
-    """The name of a result: the source, the options, and every clang that may have compiled it."""
+    """The name of a result: the source, the options, every clang that may have compiled it, and this package, which
+    adds lines and repairs.
+    """
     made = hashlib.sha256()
     for command in candidates() if given is None else (given.command, (given.translator or given.command[0],)):
         found = os.stat(shutil.which(command[0]) or command[0])  # noqa: PTH116 (a Path takes longer)
@@ -192,7 +195,7 @@ def _key(text: str, options: tuple[str, ...], name: str, given: Clang | None) ->
             (_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, _SINCE_22, _SEPARATE, options, name)
         ).encode()
     )
-    made.update(repr(source_lines.KEEPING_LINES).encode())
+    made.update(fingerprint(str(Path(__file__).parent)).encode())
     for header in sorted(HEADERS.iterdir()):
         made.update(header.read_bytes())
     made.update(text.encode(errors="surrogateescape"))

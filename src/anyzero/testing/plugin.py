@@ -83,10 +83,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test if check mode finds mistakes in it."""
+    """Fail a test if check mode finds mistakes in it, unless it is on already: see `anyzero check`."""
     marker = item.get_closest_marker("az_check")
     for_all = item.config.getini("anyzero_check")
     if marker is None and not (for_all and uses_anyzero(item)):
+        return (yield)
+    from anyzero import config
+
+    if config.read(only=["check"]).check:
+        # The whole process is checked, and its findings are reported at its end.
         return (yield)
     import anyzero as az
 
