@@ -5,6 +5,7 @@
 
 #include "../abi/error.h"
 #include "../abi/slots.h"
+#include "../check/finding.h"
 #include "../objects/devices/context.h"
 #include "../objects/devices/device.h"
 #include "../objects/sync/event.h"
@@ -128,6 +129,9 @@ ze_result_t Ring::wait(uint64_t position, uint64_t timeout) {
     show_output();
     return ZE_RESULT_SUCCESS;
   }
+  if (timeout == kForever && is_checked(kCheckSync))
+    if (const EndlessWaitObserver observe = endless_wait_observer.load(std::memory_order_acquire))
+      if (ze_result_t r = observe(*this, position)) return r;
   Signal::State state = host_wait(completed_, position, timeout, {"queue", this}, this, position);
   if (lost()) return tell_lost();
   return state == Signal::State::Reached ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;

@@ -58,6 +58,12 @@ struct SubmittedCommand {
   const Program* program;  // that it belongs to, or nullptr
 };
 
+class Ring;
+
+// Check mode's part in a wait without a time limit: NOT_READY where nothing can end it, SUCCESS to wait on.
+using EndlessWaitObserver = ze_result_t (*)(Ring& ring, uint64_t position);
+inline constinit std::atomic<EndlessWaitObserver> endless_wait_observer{nullptr};
+
 // Threading: any thread may submit, wait or offer help.
 class Ring {
   // Read by threads that may come too late, while another ring is being made in the same slot: so it is the first field, where the

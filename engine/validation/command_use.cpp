@@ -44,6 +44,7 @@ bool is_positive(const unsigned char* at, uint32_t size) {
 // computes.
 void add_launch(CommandUse& use, const LaunchPacket& packet) {
   if (!packet.count) return;
+  add_group_counts(use, packet);
   const Launch& launch = *packet.first();
   const KernelFacts& facts = launch.code->facts();
   use.name.kernel = kept_name(facts.name);
@@ -64,6 +65,13 @@ void add_launch(CommandUse& use, const LaunchPacket& packet) {
       add(use, at, 1, false);
     }
   }
+}
+
+void add_timestamps(CommandUse& use, const QueryTimestampsPacket& packet) {
+  constexpr size_t kEach = sizeof(ze_kernel_timestamp_result_t);
+  use.name.bytes = packet.count * kEach;
+  for (uint32_t i = 0; i < packet.count; ++i)
+    add(use, packet.to + (packet.has_offsets ? packet.offsets()[i] : i * kEach), kEach, true);
 }
 
 void add_memory(CommandUse& use, const Packet& packet) {
@@ -94,12 +102,20 @@ void add_memory(CommandUse& use, const Packet& packet) {
     case Op::Timestamp:
       use.name.bytes = sizeof(uint64_t);
       return add(use, static_cast<const TimestampPacket&>(packet).to, sizeof(uint64_t), true);
+    case Op::QueryTimestamps:
+      return add_timestamps(use, static_cast<const QueryTimestampsPacket&>(packet));
     default:
       return;
   }
 }
 
 }  // namespace
+
+void add_group_counts(CommandUse& use, const LaunchPacket& packet) {
+  add(use, packet.enabled_at, sizeof *packet.enabled_at, false);
+  const Launch* launch = packet.first();
+  for (uint64_t i = 0; i < packet.count; ++i, launch = launch->next()) add(use, launch->count_at, sizeof *launch->count_at, false);
+}
 
 std::string CommandName::text() const {
   const std::string size = std::to_string(bytes) + " bytes";

@@ -69,4 +69,7 @@ inline bool reaches_devices(uint32_t scopes) { return scopes & (ZE_EVENT_SCOPE_F
 // packet has; or nullptr.
 void read_command_use(const Packet& packet, const WaitFor** targets, CommandUse& use);
 
+// Adds the memory with the numbers of groups, which a launch reads before its kernel runs.
+void add_group_counts(CommandUse& use, const LaunchPacket& packet);
+
 }  // namespace anyzero

@@ -51,7 +51,7 @@ inline uint64_t brief(uint64_t timeout) { return timeout == UINT64_MAX ? kBriefW
 }
 
 // Of every append: its events belong to the list's context, and the signalled one shows the command's results to the host, if the
-// host can wait for it.
+// host can wait for it. A call that waits for events itself may never end, and needs a record of its place.
 [[gnu::always_inline]] inline bool events_pass(const CommandList& list, const Event* signal, uint32_t n, Event* const* waits) {
   if (signal) {
     if (!usually(&signal->context() == &list.context())) return false;
@@ -59,7 +59,7 @@ inline uint64_t brief(uint64_t timeout) { return timeout == UINT64_MAX ? kBriefW
   }
   for (uint32_t i = 0; i < n; ++i)
     if (!usually(&waits[i]->context() == &list.context())) return false;
-  return true;
+  return n == 0 || usually(!list.synchronous());
 }
 
 [[gnu::always_inline]] inline bool passes_zeCommandListAppendMemoryCopy(const CommandList& list, void* to, const void* from,
@@ -124,7 +124,7 @@ bool arguments_pass(const CommandList& list, Kernel& kernel);
 
 [[gnu::always_inline]] inline bool passes_zeCommandQueueExecuteCommandLists(const CommandQueue& queue, uint32_t count,
                                                                             CommandList* const* lists, const Fence* fence) {
-  if (fence) return false;
+  if (fence || queue.synchronous()) return false;
   const uint64_t version = allocation_changes.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; ++i)
     if (&lists[i]->context() != &queue.context() || !lists[i]->is_allowed(version)) return false;

@@ -77,12 +77,17 @@ void check_structure(const void* structure, uint32_t wanted, const char* name) {
     std::snprintf(message, sizeof message, "the stype of a %s is %#x instead of %#x", name, type_of(*head), wanted);
     report_strict(Rule::WrongStructureType, message);
   }
+  const void* next = head->pNext;
   for (const ze_base_desc_t& each : Chain(head->pNext)) {
+    next = each.pNext;
     if (structure_size(type_of(each)) || may_be_newer(type_of(each))) continue;
     std::snprintf(message, sizeof message, "the pNext chain of a %s has a structure of the unknown type %#x", name, type_of(each));
-    report_strict(Rule::UnknownStructure, message);
-    break;
+    return report_strict(Rule::UnknownStructure, message);
   }
+  // The walk goes on while there is a structure.
+  if (!next || Chain(next).begin() != Chain::End{}) return;
+  std::snprintf(message, sizeof message, "the pNext chain of a %s leads to %p, where no structure can be", name, next);
+  report_strict(Rule::UnknownStructure, message);
 }
 
 void check_host_visible(ze_event_handle_t handle) {

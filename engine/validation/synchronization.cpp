@@ -64,10 +64,12 @@ void check_freed(CommandList& list) {
   CommandUse use;
   bool freed = false;
   each_of(list.program(), [&](const Packet& packet) {
-    // Kernels check their own accesses.
-    if (packet.op == Op::Launch) return;
     use.clear();
-    read_command_use(packet, nullptr, use);
+    if (packet.op == Op::Launch) {
+      add_group_counts(use, static_cast<const LaunchPacket&>(packet));  // kernels check their own accesses
+    } else {
+      read_command_use(packet, nullptr, use);
+    }
     for (const Span& span : use.spans) {
       if (!known_memory(reinterpret_cast<const void*>(span.begin)).freed) continue;
       freed = true;

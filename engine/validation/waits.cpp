@@ -218,4 +218,16 @@ ze_result_t wait_if_it_can_end(Driver& driver, const Awaiting& what, const std::
   }
 }
 
+namespace {
+
+// The waits in other calls: of synchronous lists and queues, for a device, in front of a free.
+[[gnu::constructor]] void observe_waits() {
+  endless_wait_observer.store([](Ring& ring, uint64_t position) {
+    const Awaiting what{nullptr, ring.number(), position};
+    return wait_if_it_can_end(ring.context().driver(), what, [&](uint64_t time) { return ring.wait(position, time); });
+  });
+}
+
+}  // namespace
+
 }  // namespace anyzero

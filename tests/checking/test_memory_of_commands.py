@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import anyzero
 from anyzero import ze
 from tests.abi.calls import (
     ASYNCHRONOUS,
@@ -138,6 +139,36 @@ def test_freed_memory_is_not_given_out_again_at_once(az: Calls, context: c_void_
         others = [az.memory(context, SIZE) for _ in range(10)]
     assert memory not in others
     assert found == []
+
+
+@anyzero.kernel
+def nothing(to: anyzero.ptr[anyzero.i32]):  # type: ignore[no-untyped-def]
+    pass
+
+
+@pytest.mark.parametrize("what", ["number of groups", "timestamps"])
+def test_a_list_is_executed_behind_the_memory_that_it_names(az: Calls, what: str) -> None:
+    ctx = anyzero.device().context()
+    context, made = c_void_p(ctx.handle), ctx.command_list()
+    memory = az.memory(context, SIZE)
+    if what == "timestamps":
+        pool = az.pool(context, 1, flags=ze.ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP)
+        event = az.event(pool, 0)
+        az.ok("zeCommandListAppendQueryKernelTimestamps", made.handle, 1, byref(event), memory, None, None, 0, None)
+    else:
+        kernel = nothing.on(ctx)
+        az.ok("zeKernelSetGroupSize", kernel.handle, 1, 1, 1)
+        az.ok("zeCommandListAppendLaunchKernelIndirect", made.handle, kernel.handle, c_void_p(memory), None, 0, None)
+    made.end()
+    queue, handle = ctx.queue(), c_void_p(made.handle)
+    with checked("memory") as found:
+        az.ok("zeMemFree", context, memory)
+        az.lib.zeCommandQueueExecuteCommandLists(queue.handle, 1, byref(handle), None)  # mistake
+    assert "has been freed" in expect("use-after-free", found).memory
+    az.finish(c_void_p(queue.handle))
+    if what == "timestamps":
+        az.ok("zeEventDestroy", event)
+        az.ok("zeEventPoolDestroy", pool)
 
 
 def test_memory_is_freed_twice(az: Calls, context: c_void_p) -> None:

@@ -101,6 +101,15 @@ def test_a_chain_has_an_unknown_structure(az: Calls) -> None:
     az.ok("zeContextDestroy", made)
 
 
+@pytest.mark.parametrize("address", [0x10, 0xCDCDCDCDCDCDCDCD])
+def test_a_chain_leads_nowhere(az: Calls, address: int) -> None:
+    desc, made = ze.ze_context_desc_t(pNext=address), c_void_p()
+    with checked("strict") as found:
+        az.lib.zeContextCreate(az.driver, byref(desc), byref(made))  # mistake
+    assert "where no structure can be" in expect("unknown-structure", found).message
+    az.ok("zeContextDestroy", made)
+
+
 def test_a_command_is_appended_to_a_closed_list(az: Calls, context: c_void_p) -> None:
     lst = az.list(context)
     az.close(lst)

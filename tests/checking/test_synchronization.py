@@ -11,7 +11,7 @@ import pytest
 
 import anyzero
 from anyzero import ze
-from tests.abi.calls import ASYNCHRONOUS, FOREVER, NOT_READY, OK, SOON, Calls, handles
+from tests.abi.calls import ASYNCHRONOUS, FOREVER, NOT_READY, OK, SOON, SYNCHRONOUS, Calls, handles
 from tests.asleep import await_sleep
 from tests.checking.programs import checked, expect
 
@@ -177,6 +177,37 @@ def test_a_queue_waits_for_its_own_later_command(az: Calls, context: c_void_p, l
         az.lib.zeCommandListHostSynchronize(lst, FOREVER)  # mistake
     expect("event-cycle", found)
     az.ok("zeEventHostSignal", event)
+
+
+@pytest.mark.parametrize("call", ["device", "append", "copy", "execute", "free"])
+def test_other_calls_that_wait_forever(az: Calls, context: c_void_p, lst: c_void_p, call: str) -> None:
+    (gate,) = az.events(context, 1)
+    memory = az.memory(context, 64)
+    synchronous, made = az.immediate(context, mode=SYNCHRONOUS), az.list(context)
+    queue = az.queue(context, mode=SYNCHRONOUS)
+    az.barrier(made, waits=[gate])
+    az.close(made)
+    free = ze.ze_memory_free_ext_desc_t(freePolicy=ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE)
+    wait = 1, byref(gate)
+    with checked("sync") as found:
+        if call == "device":
+            az.barrier(lst, waits=[gate])
+            result = az.lib.zeDeviceSynchronize(az.device)  # mistake
+        elif call == "append":
+            result = az.lib.zeCommandListAppendBarrier(synchronous, None, *wait)  # mistake
+        elif call == "copy":
+            result = az.lib.zeCommandListAppendMemoryCopy(synchronous, memory, memory + 32, 32, None, *wait)  # mistake
+        elif call == "execute":
+            result = az.lib.zeCommandQueueExecuteCommandLists(queue, 1, byref(made), None)  # mistake
+        else:
+            az.fill(lst, memory, 1, 64, waits=[gate])
+            result = az.lib.zeMemFreeExt(context, byref(free), memory)  # mistake
+    assert result == NOT_READY
+    assert "which nothing signals" in expect("wait-never-ends", found).other
+    az.ok("zeEventHostSignal", gate)
+    for each in (lst, synchronous):
+        az.ok("zeCommandListHostSynchronize", each, FOREVER)
+    az.finish(queue)
 
 
 def test_a_thread_waits_forever_while_others_wait_for_the_thread(az: Calls, context: c_void_p) -> None:

@@ -131,6 +131,8 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t append_inference(Inference& inference, Event* signal, uint32_t n, Event* const* waits);
 
   bool immediate() const { return ring_ != nullptr; }
+  // Whether an append waits for its command.
+  bool synchronous() const { return immediate() && choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS; }
   bool closed() const { return closed_; }
   // For check mode: the memory that the recorded commands name is not freed, as the allocations are at that version
   // (`allocation_changes`).

@@ -50,6 +50,8 @@ class CommandQueue : public Object<CommandQueue, Kind::CommandQueue> {
   std::vector<Ring*> rings();
   // nullptr if it has several.
   Ring* only_ring() const { return choice_.spread ? nullptr : rings_.front(); }
+  // Whether an execution is waited for.
+  bool synchronous() const { return choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS; }
 
   // Makes its jobs run only when no other queue has any, or ends that.
   void set_background(bool background);

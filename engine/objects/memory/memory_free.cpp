@@ -173,7 +173,8 @@ ze_result_t Mem::freeExt(Context& context, const ze_memory_free_ext_desc_t* desc
   const bool blocking = desc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE;
   std::vector<RingPoint> points = last_uses(context, range, blocking);
   if (blocking) {
-    for (RingPoint& point : points) point.wait();
+    for (RingPoint& point : points)
+      if (point.wait() == ZE_RESULT_NOT_READY) return ZE_RESULT_NOT_READY;
     return free(context, pointer);
   }
   bool found = false;
