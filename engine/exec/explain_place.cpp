@@ -100,7 +100,10 @@ std::string work_items(const Launch& launch, const FaultSite& site) {
   const bool flat = site.flat;
   // A flat kernel counts blocks, without strips.
   const Grid& grid = site.grid;
-  const Place3 first = numbered(grid, site.first, !flat), last = numbered(grid, site.last - 1, !flat);
+  Place3 first = numbered(grid, site.first, !flat), last = numbered(grid, site.last - 1, !flat);
+  // Blocks of several rows or layers are anywhere along the others.
+  if (flat && first.z != last.z) first.y = 0, last.y = grid.group_count[1] - 1;
+  if (flat && (first.y != last.y || first.z != last.z)) first.x = 0, last.x = grid.group_count[0] - 1;
   Place3 low, high, ignored;
   items_of(grid, first, &low, &ignored);
   items_of(grid, last, &ignored, &high);

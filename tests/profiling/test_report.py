@@ -108,6 +108,12 @@ def test_code_without_lines_is_shown_by_its_offset() -> None:
     ]
 
 
+def test_a_kernel_without_samples_is_told_from_a_program_without() -> None:
+    profile = Samples(1, "perf", [Code(name, 4, ADD, samples=Counter({0: 3})) for name in ("a", "b")])
+    (text,) = report.tables([profile], only="c")
+    assert text == "no samples in a kernel 'c'; there are some in a, b"
+
+
 def test_one_kernel_only_and_json() -> None:
     profile = Samples(1, "perf", [Code(name, 4, ADD, samples=Counter({0: 3})) for name in ("a", "b")])
     assert [cost.name for cost in report.kernels([profile], "b")] == ["b"]

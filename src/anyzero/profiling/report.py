@@ -247,6 +247,9 @@ def tables(profiles: list[Samples], *, only: str | None = None, most: int = 12, 
     """The report as lines of text: kernels, then the lines of each."""
     costs = kernels(profiles, only)
     total = sum(profile.total for profile in profiles)
+    if not costs and only is not None and (others := kernels(profiles, None)):
+        yield f"no samples in a kernel {only!r}; there are some in {', '.join(each.name for each in others)}"
+        return
     if not costs:
         yield f"no samples in kernels ({total} outside of them)"
         return
