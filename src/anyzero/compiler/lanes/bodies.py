@@ -172,10 +172,17 @@ def run_scalar_promotion(unit: KernelUnit) -> None:
         unit.flow = loop_simplify(unit.body)
 
 
+def may_promote_scalars(unit: KernelUnit) -> bool:
+    """Requires that each access need not be seen, and that narrow indices do not wrap around inside of a buffer."""
+    options = unit.options
+    seen = options.checks or options.count_lanes or options.residency_checks
+    return not (seen or options.greater_than_4gb or unit.waits)
+
+
 def may_separate(unit: KernelUnit) -> bool:
     """Copies of private sums and arrays would have to be made for both versions."""
-    uses, options, body = unit.translation.uses, unit.options, unit.body
-    if options.one_version or options.checks or options.count_lanes or options.residency_checks or unit.waits:
+    uses, body = unit.translation.uses, unit.body
+    if unit.options.one_version or not may_promote_scalars(unit):
         return False
     plain = not any(op.name in ("atomic", "variable") for op in body.ops)
     return plain and not uses.sub_groups and sum(1 for _ in body.ops) <= UNALIASED

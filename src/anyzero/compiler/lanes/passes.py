@@ -197,10 +197,8 @@ PASSES: Final = (
         "the waits of spin loops are known; costs are those of the loops that are left",
         ("transform/scalar_promotion.py", "analysis/aliases.py", "analysis/distances.py"),
         Condition(
-            "no checks and counters, which see each access, and no loops that wait for memory",
-            lambda unit: (
-                not (unit.options.checks or unit.options.count_lanes or unit.options.residency_checks or unit.waits)
-            ),
+            "buffers of at most 4 GiB, no checks and counters, which see each access, no loops that wait for memory",
+            bodies.may_promote_scalars,
         ),
     ),
     Pass(
@@ -223,8 +221,7 @@ PASSES: Final = (
             "analysis/aliases.py",
         ),
         Condition(
-            "up to 1,000 operations, no sub-groups, atomics, private arrays and loops that wait for memory; not in the "
-            "first stage, and not with checks and counters, which see each access",
+            "as above, and up to 1,000 operations, no sub-groups, atomics and private arrays; not in the first stage",
             bodies.may_separate,
         ),
     ),
