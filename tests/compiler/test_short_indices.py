@@ -28,7 +28,8 @@ def _value(op: Op, local_id: int) -> int:
         return local_id
     first, *rest = (_value(arg, local_id) for arg in op.args)
     if op.name == "cast":
-        return first & _every(op.type)
+        sign = 1 << 8 * SIZES[op.args[0].type] - 1
+        return (first - 2 * (first & sign) if op.info == "sext" else first) & _every(op.type)
     by = rest[0]
     found = {"add": first + by, "and": first & by, "or": first | by, "xor": first ^ by}
     found |= {"shl": first << by, "lshr": first >> by, "mul": first * by} if by < 64 else {}
@@ -50,7 +51,8 @@ def indices(draw: st.DrawFn, depth: int = 4) -> Op:
 
 @given(indices(), st.integers(0, 1023))
 def test_no_other_bits_are_set(index: Op, local_id: int) -> None:
-    for op in (index, Op("cast", "i16", [index], "trunc")):
+    short = Op("cast", "i16", [index], "trunc")
+    for op in (index, short, Op("cast", "i64", [short], "sext"), Op("cast", "i64", [index], "sext")):
         assert not _value(op, local_id) & ~possible_bits(op)
 
 

@@ -103,3 +103,23 @@ def test_columns_of_a_flat_grid_are_not_taken_for_its_first_row() -> None:
 def test_given_rows_of_a_flat_grid_then_neighbours_are_loaded_as_one(kernel: Any) -> None:
     text = pipeline.form(read(kernel.spirv), kernel.__name__, Options(cpu="haswell", lanes=8), "ir")
     assert "@llvm.masked.load.v8i32" in text
+
+
+@az.kernel
+def short_numbers(out: az.ptr[az.i32], given: az.ptr[az.i32], width: az.i32, height: az.i32) -> None:
+    """Bytes and shorts wrap around inside of a buffer, also where they are widened."""
+    i = az.i32(az.global_id(0))
+    out[i] = given[az.i32(az.i8(i + 120)) + 128] + given[az.i32(az.i16(i * 3 + 32700)) + 32768]
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "x86-64-v2", ""])
+def test_short_numbers_wrap_around_between_lanes(cpu: str) -> None:
+    module = read(short_numbers.spirv)
+    for lanes in (8, 16, None):
+        options = Options(cpu=cpu, lanes=lanes)
+        run = Loaded(pipeline.compile_kernel(module, "short_numbers", options))
+        out, given = np.zeros(300, np.int32), np.arange(1 << 16, dtype=np.int32)
+        run([out, given, np.int32(0), np.int32(0)], (300,), (300,))
+        i = np.arange(300)
+        expected = (i + 120).astype(np.int8).astype(np.int32) + 128 + (i * 3 + 32700).astype(np.int16) + 32768
+        np.testing.assert_array_equal(out, expected)

@@ -41,7 +41,8 @@ def unclamped(e: Emitter, op: Op) -> Unclamped | None:
         other = e.scalar(op.args[1 - varying[0]])
         made = e.moved(other, found.value) if op.name == "offset" else b.binary(op.name, found.value, other)
         return Unclamped(made, found.holds)
-    if op.name == "cast" and op.info == "sext" and not e.choices.options.greater_than_4gb:
+    wide = op.name == "cast" and op.info == "sext" and op.args[0].type == "i32"
+    if wide and not e.choices.options.greater_than_4gb:
         # One that wraps around between two lanes has no lanes in the same buffer.
         found = unclamped(e, op.args[0])
         return None if found is None else Unclamped(b.cast(op.info, found.value, op.type), found.holds)
