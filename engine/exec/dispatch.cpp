@@ -156,10 +156,6 @@ void exchange_dimensions(Grid& grid, const Code& code) {
   grid.lane_dimension = along;
 }
 
-bool is_unaliased(const Launch& launch, const KernelFacts& facts) {
-  return are_unaliased(launch.args(), facts.separate_writes, facts.separate_reads);
-}
-
 [[gnu::noinline]] void prepare_watched(RunningLaunch& running, const Launch& launch, const Code& code) {
   if (code.checked()) prepare_checks(running, launch);
   if (code.noted())
@@ -204,7 +200,8 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
     running.limit.deadline = now_ns() + settings.kernel_timeout_ms * 1'000'000;
   }
   const bool together = launch.flags & Launch::kCooperative;
-  const bool unaliased = code.has_unaliased_version() && is_unaliased(launch, code.facts());
+  const bool unaliased =
+      code.has_unaliased_version() && are_unaliased(launch.args(), code.facts().separate_writes, code.facts().separate_reads);
   running.grid.unaliased = unaliased;
   const bool exchanges = code.lane_dimension() && (unaliased || !code.has_unaliased_version());
   if (exchanges && !together) exchange_dimensions(running.grid, code);

@@ -53,8 +53,6 @@ def run_both(name: str, options: Options, pointers: list[Array | None], n: int, 
         "rows_first": ((ITEMS, n, 1), (ITEMS, n, 1)),
         "staged": ((ITEMS // 16 * 16, 1, 1), (16, 1, 1)),
     }.get(name, ((ITEMS, 1, 1), (ITEMS, 1, 1)))
-    if 0 in size:
-        return
     scalars: dict[str, list[Any]] = {"squares": [], "pixels": [], "both": [], "rows_first": [np.int32(0), np.int32(n)]}
     rest = scalars.get(name, [np.int32(n)])
     owners = [each if each.base is None else each.base for each in pointers if each is not None]

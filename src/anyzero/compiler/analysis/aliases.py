@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from anyzero.compiler.analysis.distances import address_of, bytes_of
+from anyzero.compiler.analysis.distances import address_of, bytes_of, other_spaces
 from anyzero.compiler.ir import Body, Op
 from anyzero.lazy_dataclass import dataclass
 
@@ -47,8 +47,7 @@ class Aliases:
 
     def never(self, one: Op, other: Op) -> bool:
         """Do these accesses, one of them a store, never meet?"""
-        spaces = {one.info.space, other.info.space}
-        if len(spaces) == 2 and "generic" not in spaces:
+        if other_spaces(one, other):
             return True
         first, second = address_of(one.args[0]), address_of(other.args[0])
         if first.key == second.key:

@@ -12,7 +12,7 @@ from anyzero.compiler.folding import signed
 from anyzero.compiler.ir import SIZES, Op
 from anyzero.lazy_dataclass import dataclass
 
-__all__ = ["Address", "Key", "address_of", "bytes_of"]
+__all__ = ["Address", "Key", "address_of", "bytes_of", "other_spaces"]
 
 DEPTH = 12
 
@@ -32,6 +32,12 @@ class Address:
 def bytes_of(op: Op) -> int:
     """The size of a load or store."""
     return SIZES[op.type if op.name == "load" else op.args[1].type] * int(op.info.count)
+
+
+def other_spaces(one: Op, other: Op) -> bool:
+    """Are they accesses of different memories, by their address spaces?"""
+    spaces = {one.info.space, other.info.space}
+    return len(spaces) == 2 and "generic" not in spaces
 
 
 def address_of(pointer: Op) -> Address:

@@ -7,7 +7,7 @@ between work-items.
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.distances import address_of, bytes_of
+from anyzero.compiler.analysis.distances import address_of, bytes_of, other_spaces
 from anyzero.compiler.analysis.induction import step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.ir import Op
@@ -46,19 +46,13 @@ def kept_apart(ops: list[Op], loop: Loop, joined: set[Op], factor: int) -> list[
                 moves = other is not store and not (other in joined and other.name == "store" and later)
             else:
                 moves = other in joined and other.name == "load"
-            if not moves or _never_meet(store, other):
+            if not moves or other_spaces(store, other):
                 continue
             test = _compared(store, other, loop, factor, 0 if later else 1)
             if test is None:
                 return None
             found += test
     return found
-
-
-def _never_meet(store: Op, other: Op) -> bool:
-    """Are they accesses of different memories?"""
-    spaces = {store.info.space, other.info.space}
-    return len(spaces) == 2 and "generic" not in spaces
 
 
 def _compared(store: Op, other: Op, loop: Loop, factor: int, first: int) -> list[Apart] | None:

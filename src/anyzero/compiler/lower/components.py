@@ -11,6 +11,7 @@ from anyzero.compiler.ir import SIZES, WIDTHS, Op
 from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.arithmetic import with_flags
 from anyzero.compiler.lower.emitter import Emitter
+from anyzero.compiler.operations import FLOAT
 
 __all__ = ["in_memory_order"]
 
@@ -19,6 +20,7 @@ _SHIFTS = frozenset({"shl", "lshr", "ashr"})
 _CASTS = frozenset({"trunc", "zext", "sext", "fptrunc", "fpext", "sitofp", "uitofp"})
 _FUSED = frozenset({"fma", "mad"})
 SHUFFLED = 16
+"""Bytes that an instruction permutes in each part of a register."""
 MOST = 64
 """Most operations on all components of a store."""
 
@@ -60,7 +62,7 @@ def _is_leaf(e: Emitter, together: _Together) -> bool:
 
 
 def _loaded(e: Emitter, together: _Together) -> Value | None:
-    """The load whose components they are, as it lies in memory. An instruction permutes sixteen bytes."""
+    """The load whose components they are, in any order, as it lies in memory."""
     first, count = together[0], len(together)
     if first.name != "part" or first.args[0].name != "load" or first.args[0].info.count != count:
         return None
@@ -110,5 +112,7 @@ def _written(e: Emitter, together: _Together, made: dict[_Together, Value]) -> V
         return b.intrinsic("fabs" if first.info[0] == "fabs" else "fma", *operands)
     if first.name == "fneg":
         return with_flags(e, first, lambda: -operands[0])
-    flagged = first.name[0] == "f"
-    return with_flags(e, first, lambda: b.binary(first.name, *operands)) if flagged else b.binary(first.name, *operands)
+    if first.name in FLOAT:
+        return with_flags(e, first, lambda: b.binary(first.name, *operands))
+    # No nsw or nuw, as in `arithmetic.py`.
+    return b.binary(first.name, *operands)

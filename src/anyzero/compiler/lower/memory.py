@@ -245,22 +245,26 @@ def _store_dense(e: Emitter, op: Op, values: list[Op], access: Access, step: int
     address = e.base(op.args[0])
     if op not in e.streams:
         masked_store(e, wide, address, mask, alignment, whole_lanes)
-        return
-    # LLVM takes vectors of other lengths apart, element by element, where they live longer than a block.
-    length = wide.type.lanes if step & (step - 1) == 0 else lanes
-    pieces = []
-    for start in range(0, wide.type.lanes, length):
-        piece, part = (
-            each if length == wide.type.lanes else b.shuffle(each, None, range(start, start + length))
-            for each in (wide, mask)
-        )
-        pieces.append((piece, e.moved(address, start * SIZES[element]), part))
+    elif step & (step - 1) == 0:
+        streaming.either_way(e, [(wide, address)], lambda: masked_store(e, wide, address, mask, alignment, whole_lanes))
+    else:
+        _stream_pieces(e, wide, address, mask, alignment)
+
+
+def _stream_pieces(e: Emitter, wide: Value, address: Value, mask: Value, alignment: int) -> None:
+    """A vector whose length is no power of two: LLVM takes it apart, element by element, where it lives longer than a
+    block.
+    """
+    b, size = e.b, SIZES[wide.type.element]
+    starts = range(0, wide.type.lanes, e.lanes)
+    places = [e.moved(address, start * size) for start in starts]
+    pieces, masks = ([b.shuffle(each, None, range(at, at + e.lanes)) for at in starts] for each in (wide, mask))
 
     def usual() -> None:
-        for piece, to, part in pieces:
-            masked_store(e, piece, to, part, alignment, whole_lanes if length == wide.type.lanes else None)
+        for some, place, some_mask in zip(pieces, places, masks, strict=True):
+            masked_store(e, some, place, some_mask, alignment)
 
-    streaming.either_way(e, [piece[:2] for piece in pieces], usual)
+    streaming.either_way(e, list(zip(pieces, places, strict=True)), usual)
 
 
 def _paired(e: Emitter, whole: Sequence[Value]) -> Value:

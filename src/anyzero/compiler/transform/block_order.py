@@ -20,6 +20,15 @@ def number(body: Body) -> None:
                 phi.args = [phi.args[place] for place in places]
 
 
+def split_edge(body: Body, source: Block, target: Block) -> Block:
+    """An empty block between two. Phis of the target stay as they are; blocks have to be numbered again."""
+    between = Block(len(body.blocks), predecessors=[source], successors=[target])
+    target.predecessors[target.predecessors.index(source)] = between
+    redirect(source, target, between)
+    body.blocks.append(between)
+    return between
+
+
 def redirect(source: Block, old: Block, new: Block) -> None:
     """Retargets an edge; the caller updates phis."""
     source.successors = [new if each is old else each for each in source.successors]

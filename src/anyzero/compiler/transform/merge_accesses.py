@@ -8,7 +8,7 @@ between must not touch their memory.
 from __future__ import annotations
 
 from anyzero.compiler.analysis.aliases import Aliases
-from anyzero.compiler.analysis.distances import Address, Key, address_of
+from anyzero.compiler.analysis.distances import Address, Key, address_of, bytes_of
 from anyzero.compiler.analysis.uniformity import VARYING, Shapes
 from anyzero.compiler.ir import SIZES, Block, Body, Op
 from anyzero.compiler.operations import REMOVABLE
@@ -24,6 +24,7 @@ WIDEST = 128
 ROW = 16
 """Bytes that a lane accesses at once where lanes lie far apart."""
 LINE = 64
+"""Bytes from an access to an earlier one that it may join."""
 _SPACES = ("global", "constant", "local")
 
 
@@ -135,8 +136,7 @@ def _fit(op: Op, shapes: Shapes) -> bool:
 
 
 def _bytes(op: Op, address: Address) -> range:
-    size = SIZES[op.type if op.name == "load" else op.args[1].type]
-    return range(address.constant, address.constant + size * op.info.count)
+    return range(address.constant, address.constant + bytes_of(op))
 
 
 def _overlap(one: range, other: range) -> bool:

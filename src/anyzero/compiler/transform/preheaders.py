@@ -5,9 +5,9 @@ Compilers rotate loops into this form. Whatever is done once before a loop has a
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.loops import Loops
-from anyzero.compiler.ir import Block, Body
-from anyzero.compiler.transform.block_order import number, redirect
+from anyzero.compiler.analysis.loops import Loop, Loops
+from anyzero.compiler.ir import Block, Body, Op
+from anyzero.compiler.transform.block_order import number, split_edge
 
 
 def preheaders(body: Body, loops: Loops) -> bool:
@@ -19,10 +19,18 @@ def preheaders(body: Body, loops: Loops) -> bool:
         if len(outside) != 1 or len(outside[0].successors) == 1:
             continue
         changed = True
-        between = Block(len(body.blocks), predecessors=outside, successors=[header])
-        header.predecessors[header.predecessors.index(outside[0])] = between
-        redirect(outside[0], header, between)
-        body.blocks.append(between)
+        split_edge(body, outside[0], header)
     if changed:
         number(body)
     return changed
+
+
+def computed_before(op: Op, loop: Loop, block: Block, values: dict[Op, Op]) -> Op:
+    """A value of the loop, computed again in a block before it. `values` has operations of the loop that are known
+    there, such as its phis, and gets the new ones.
+    """
+    if op in values or op.block not in loop.blocks:
+        return values.get(op, op)
+    args = [computed_before(arg, loop, block, values) for arg in op.args]
+    values[op] = block.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
+    return values[op]

@@ -13,8 +13,9 @@ from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.uniformity import Flow
 from anyzero.compiler.ir import Access, Block, Body, Op, Variable
 from anyzero.compiler.operations import REMOVABLE, SAME
-from anyzero.compiler.transform.block_order import redirect
+from anyzero.compiler.transform.block_order import split_edge
 from anyzero.compiler.transform.mem2reg import mem2reg
+from anyzero.compiler.transform.preheaders import computed_before
 from anyzero.lazy_dataclass import dataclass, replace
 
 __all__ = ["may_promote", "promote_scalars"]
@@ -139,7 +140,7 @@ def _promote(body: Body, each: _Element) -> None:
     element = Variable(bytes_of(first), access.alignment, "private", "promoted")
     own = replace(access, space="private")
     outside = each.outside
-    pointer = _copied(first.args[0], each.loop, outside, {})
+    pointer = computed_before(first.args[0], each.loop, outside, {})
     entry = body.blocks[0]
     variable = Op("variable", "ptr", [], element, block=entry)
     entry.ops.insert(0, variable)
@@ -147,22 +148,9 @@ def _promote(body: Body, each: _Element) -> None:
     for op in each.accesses:
         op.args[0], op.info = variable, own
     for leaving, target in each.loop.exits:
-        between = Block(len(body.blocks), predecessors=[leaving], successors=[target])
-        target.predecessors[target.predecessors.index(leaving)] = between
-        redirect(leaving, target, between)
-        body.blocks.append(between)
+        between = split_edge(body, leaving, target)
         _move(between, type_, (variable, own), (pointer, access), first.word)
     body.variables.append(element)
-
-
-def _copied(op: Op, loop: Loop, outside: Block, made: dict[Op, Op]) -> Op:
-    """The computation of an address before the loop."""
-    if op.block not in loop.blocks:
-        return op
-    if op not in made:
-        args = [_copied(arg, loop, outside, made) for arg in op.args]
-        made[op] = outside.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
-    return made[op]
 
 
 def _move(block: Block, type_: str, source: tuple[Op, Access], target: tuple[Op, Access], word: int) -> None:

@@ -14,6 +14,7 @@ from anyzero.compiler.analysis.uniformity import Flow, Shapes
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.transform.block_order import number, redirect
 from anyzero.compiler.transform.dce import dce
+from anyzero.compiler.transform.preheaders import computed_before
 from anyzero.lazy_dataclass import replace
 
 __all__ = ["unroll_columns"]
@@ -135,22 +136,14 @@ class _Unrolling:
 
     def _meets(self, block: Block, values: dict[Op, Op], test: Apart) -> Op:
         """Do the accesses meet in a lane? `values` are those of the loop's phis."""
-        values, body = dict(values), self.body
+        values, body, loop = dict(values), self.body, self.found.loop
         one, other = (
-            block.append(Op("cast", "i64", [self._copied(op.args[0], block, values)], "ptrtoint"))
+            block.append(Op("cast", "i64", [computed_before(op.args[0], loop, block, values)], "ptrtoint"))
             for op in (test.store, test.other)
         )
         distance = block.append(Op("sub", "i64", [one, other]))
         above = block.append(Op("sub", "i64", [distance, body.const("i64", test.low)]))
         return block.append(Op("icmp", "i1", [above, body.const("i64", test.width)], "ult"))
-
-    def _copied(self, op: Op, block: Block, values: dict[Op, Op]) -> Op:
-        """The computation of an address, which the loop's counters and invariants lead to."""
-        if op in values or op.block not in self.found.loop.blocks:
-            return values.get(op, op)
-        args = [self._copied(arg, block, values) for arg in op.args]
-        values[op] = block.append(Op(op.name, op.type, args, op.info, op.flags, op.word))
-        return values[op]
 
     def _iteration(self, iteration: int, block: Block, values: dict[Op, Op]) -> None:
         """Adds what the iteration computes to `values`."""
