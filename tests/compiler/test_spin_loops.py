@@ -24,7 +24,7 @@ def waits(body: str) -> bool:
     text = function(f"{body}\nOpReturn", parameters=PARAMETERS, declarations="%c256 = OpConstant %i32 256")
     made = body_of(text)
     mem2reg(made)
-    return may_wait(made, loop_simplify(made).loops)
+    return may_wait(made, loop_simplify(made))
 
 
 def until(read: str) -> str:
@@ -166,17 +166,34 @@ def test_trying_until_nobody_was_faster() -> None:
     assert waits(body.replace("%sum %expected", "%sum %c0").replace("%before %expected", "%before %c0"))
 
 
-def test_a_loop_with_two_entries_counts_where_anything_is_read_anew() -> None:
-    body = """
+@pytest.mark.parametrize(("memory", "expected"), [("Volatile|Aligned 4", True), ("Aligned 4", False)])
+def test_a_loop_with_two_entries(memory: str, expected: bool) -> None:
+    body = f"""
         %side = OpINotEqual %bool %p2 %c0
         OpBranchConditional %side %one %other
         %one = OpLabel
-        {work}
-        %more = OpINotEqual %bool %p2 %c1
+        %value = OpLoad %i32 %p0 {memory}
+        %more = OpINotEqual %bool %value %c1
         OpBranchConditional %more %other %exit
         %other = OpLabel
         OpBranch %one
         %exit = OpLabel
     """
-    assert waits(body.format(work="%value = OpLoad %i32 %p0 Volatile|Aligned 4"))
-    assert not waits(body.format(work="%value = OpLoad %i32 %p0 Aligned 4"))
+    assert waits(body) is expected
+
+
+def test_a_branch_that_leads_to_the_exit_waits_as_well() -> None:
+    body = """
+        OpBranch %head
+        %head = OpLabel
+        %value = OpLoad %i32 %p0 Volatile|Aligned 4
+        %ready = OpINotEqual %bool %value %c0
+        OpBranchConditional %ready %asked %latch
+        %asked = OpLabel
+        %done = OpINotEqual %bool %p2 %c0
+        OpBranchConditional %done %exit %latch
+        %latch = OpLabel
+        OpBranch %head
+        %exit = OpLabel
+    """
+    assert waits(body)

@@ -163,4 +163,4 @@ def test_a_loop_with_two_entries() -> None:
         OpBranch %one
         %exit = OpLabel
     """
-    assert found(body) == UNKNOWN
+    assert found(body) == BY_LIMIT

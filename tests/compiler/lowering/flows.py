@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from anyzero.compiler.compiled import Options
-from anyzero.compiler.dominators import dominators
 from anyzero.compiler.ir import Access, Body, Op
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.targets import cpu
@@ -45,20 +44,6 @@ class Node:
 
 
 Graph = Sequence[Node]
-
-
-def reducible(graph: Graph) -> bool:
-    """Does every way back lead to a node that was passed on every way here?"""
-    end = len(graph)
-    above = dominators(0, lambda at: [each for each in graph[at].targets if each > at] if at < end else [])
-    for at, node in enumerate(graph):
-        if node.targets[0] <= at and (at in above or not at):
-            way = [at]
-            while way[-1]:
-                way.append(above[way[-1]])
-            if node.targets[0] not in way:
-                return False
-    return True
 
 
 # The walk

@@ -194,7 +194,7 @@ def test_given_ids_beyond_32_bits_then_their_low_halves_wrap_where_they_should(
     assert (found == wide + (0 if flat else np.arange(40) % 20)).all()
 
 
-def test_given_loops_with_two_entries_then_there_is_one_lane() -> None:
+def test_given_a_loop_with_two_entries_then_lanes_enter_by_their_own() -> None:
     text = """
         %odd = OpBitwiseAnd %i64 %linear %l1
         %is = OpIEqual %bool %odd %l1
@@ -210,7 +210,7 @@ def test_given_loops_with_two_entries_then_there_is_one_lane() -> None:
         %end = OpLabel
     """
     kernel = compile_kernel(module(text + storing("%u")), "main", Options(level=1, lanes=8))
-    assert kernel.lanes == 1
+    assert kernel.lanes == 8
     assert (run(kernel, (20,), (20,)) <= 0).all()
 
 

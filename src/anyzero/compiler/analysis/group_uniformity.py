@@ -17,8 +17,6 @@ def group_uniform(body: Body, flow: Flow) -> set[Op]:
 
     Values of divergent loops are left out: work-items that left early keep the value of an older iteration.
     """
-    if flow.loops.irreducible:
-        return set()
     shapes = Shapes()
     _Together(body, flow, shapes).run()
     apart = {block for loop in shapes.divergent_loops for block in loop.blocks}

@@ -7,7 +7,9 @@ they are lock-free.
 
 from __future__ import annotations
 
-from anyzero.compiler.analysis.loops import Loop, Loops
+from anyzero.compiler.analysis.loops import Loop
+from anyzero.compiler.analysis.uniformity import Flow
+from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.ir import Block, Body, Op
 from anyzero.compiler.operations import BLOCK_READS, OPERATIONS, WRITES
 
@@ -16,25 +18,28 @@ _OWN = ("private", "local")
 _FENCES = ("fence", "barrier")
 
 
-def may_wait(body: Body, loops: Loops) -> bool:
+def may_wait(body: Body, flow: Flow) -> bool:
     if any(op.name == "call" for op in body.ops):
         return True  # the function's effects are unknown
     if not any(_awaited(op) or op.name in _FENCES for op in body.ops):
         return False
-    if loops.irreducible:
-        return True
-    headers = {loop.header for loop in loops.all}
-    return any(_waits(loop, headers) for loop in loops.all)
+    headers = {loop.header for loop in flow.loops.all}
+    return any(_waits(loop, headers, flow.immediate) for loop in flow.loops.all)
 
 
-def _waits(loop: Loop, headers: set[Block]) -> bool:
-    """Does any exit condition depend on a value that is loaded inside the loop?"""
+def _waits(loop: Loop, headers: set[Block], immediate: Dominators[Block]) -> bool:
+    """Does an exit depend on a value that is loaded inside the loop?"""
     inside = [op for block in loop.blocks for op in block.everything]
     reread = any(op.name in _FENCES or _awaited(op) for op in inside)
     if not reread:
         return False
     seen: set[Op] = set()
-    waiting = [block.condition for block in {edge[0] for edge in loop.exits} if block.condition is not None]
+    conditions = [block.condition for block in loop.blocks if block.condition is not None]
+    leaving = {edge[0] for edge in loop.exits}
+    waiting = [block.condition for block in leaving if block.condition is not None]
+    if not all(immediate.dominates(block, latch) for block in leaving for latch in loop.latches):
+        # Other branches choose whether an iteration reaches the exit.
+        waiting += conditions
     while waiting:
         op = waiting.pop()
         if op in seen or op.block not in loop.blocks or _succeeds(op, loop.blocks):
@@ -45,7 +50,7 @@ def _waits(loop: Loop, headers: set[Block]) -> bool:
         waiting += op.args
         if op.name == "phi" and op.block not in headers:
             # The branches before a phi choose its value; in a loop's header, the last iteration does.
-            waiting += [block.condition for block in loop.blocks if block.condition is not None]
+            waiting += conditions
         elif op.name == "load":
             # In the group's own memory, a stored value may come from a load elsewhere.
             waiting += [other for other in inside if other.name in WRITES]

@@ -45,7 +45,7 @@ UNKNOWN = Termination(known=False)
 
 
 def termination(body: Body, flow: Flow) -> Termination:
-    if flow.loops.irreducible or any(op.name == "call" for op in body.ops):
+    if any(op.name == "call" for op in body.ops):
         return UNKNOWN
     slice_ = _Slice(flow)
     headers = set()

@@ -17,7 +17,6 @@ from anyzero.compiler.analysis.spin_loops import may_wait
 from anyzero.compiler.analysis.streaming_stores import find_streams
 from anyzero.compiler.analysis.termination import termination
 from anyzero.compiler.analysis.uniformity import analyse
-from anyzero.compiler.errors import CompileError
 from anyzero.compiler.ir import SIZES, Body, Masks, Op
 from anyzero.compiler.lanes.units import FunctionUnit, KernelUnit, NumberingUnit, VersionUnit
 from anyzero.compiler.lower.active_box import Checks
@@ -100,8 +99,6 @@ def run_global_ids(unit: KernelUnit) -> None:
 
 def run_loop_simplify(unit: Root) -> None:
     unit.flow = loop_simplify(unit.body)
-    if isinstance(unit, FunctionUnit) and unit.flow.loops.irreducible and unit.choices.lanes > 1:
-        raise CompileError("a function that is called by its address has a loop with several entries")
 
 
 def run_grid_stride(unit: KernelUnit) -> None:
@@ -132,7 +129,7 @@ def run_unroll_barriers(unit: KernelUnit) -> None:
 def run_unroll_tiles(unit: KernelUnit) -> None:
     size = unit.translation.kernel.required_group_size
     assert size is not None
-    if not unit.flow.loops.irreducible and unroll_tiles(unit.body, size):
+    if unroll_tiles(unit.body, size):
         for simplify in (cse, dce):
             simplify(unit.body)
         unit.flow = loop_simplify(unit.body)
@@ -151,7 +148,7 @@ def run_narrow_integers(unit: KernelUnit) -> None:
 
 
 def run_spin_loops(unit: KernelUnit) -> None:
-    unit.waits = may_wait(unit.body, unit.flow.loops)
+    unit.waits = may_wait(unit.body, unit.flow)
 
 
 def run_termination(unit: KernelUnit) -> None:
@@ -209,7 +206,7 @@ def run_pipelined_loads(unit: NumberingUnit) -> None:
 
 
 def has_vector_loops(unit: NumberingUnit) -> bool:
-    return not unit.choices.linear and unit.choices.lanes > 1 and not unit.flow.loops.irreducible
+    return not unit.choices.linear and unit.choices.lanes > 1
 
 
 def has_columns(unit: NumberingUnit) -> bool:

@@ -159,9 +159,6 @@ def choose_lanes(
     body: Body, flow: Flow, options: Options, target: cpu.Target, kernel: Kernel, uses: Uses, narrow: bool = False
 ) -> tuple[int, str]:
     """The number of lanes, and the reason in words. `narrow` says that registers of half the size are used."""
-    if flow.loops.irreducible:
-        # One lane needs no linearisation.
-        return 1, "a loop has several entries, which only one lane can run"
     if options.lanes:
         return options.lanes, "as asked for"
     if kernel.required_sub_group_size:

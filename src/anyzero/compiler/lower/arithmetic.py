@@ -298,11 +298,11 @@ def _rounded(e: Emitter, a: Value, mode: str) -> Value:
 def _saturated(e: Emitter, kind: str, a: Value, element: str) -> Value:
     """Saturates to the range of the integer; 0 for a NaN. LLVM would scalarise its own operation for that."""
     b, result = e.b, a.type.of(element)
+    if a.type.element == "half":
+        # The larger bounds are infinite in that type. LLVM's own operation turns a NaN into -32768 with AVX512-FP16.
+        a = b.cast("fpext", a, "float")
     if not a.type.lanes:
         return b.call(f"llvm.{kind}.sat.{result.mangled}.{a.type.mangled}", result, a)
-    if a.type.element == "half":
-        # The larger bounds are infinite in that type.
-        a = b.cast("fpext", a, "float")
     signed = kind == "fptosi"
     bits = result.bits - signed
     high = float(1 << bits)
@@ -358,12 +358,16 @@ def _beside(e: Emitter, kind: str, near: Value, a: Value) -> tuple[Value, Value]
     b = e.b
     signed = kind == "sitofp"
     back = _saturated(e, "fptosi" if signed else "fptoui", near, a.type.element)
-    # The largest integers round up to a power of two that is out of the integer's range.
-    limit = float(1 << (a.type.bits - (1 if signed else 0)))
-    finite = near.type.element != "half" or a.type.bits <= 15
-    over = b.compare("oge", near, limit) if finite else b.compare("oeq", near, float("inf"))
     less, more = ("slt", "sgt") if signed else ("ult", "ugt")
-    return over | b.compare(more, back, a), b.compare(less, back, a) & ~over
+    below = b.compare(less, back, a)
+    # The largest integers round up to a power of two that is out of the integer's range, or to infinity.
+    limit = float(1 << (a.type.bits - (1 if signed else 0)))
+    if near.type.element != "half" or limit <= 65504.0:
+        over = b.compare("oge", near, limit)
+    else:
+        over = b.compare("oeq", near, float("inf"))
+        below |= b.compare("oeq", near, float("-inf"))
+    return over | b.compare(more, back, a), below & ~over
 
 
 @handles("read")

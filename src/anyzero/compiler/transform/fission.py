@@ -37,7 +37,7 @@ SPILL = 2.0
 
 def crowded(loops: Loops, registers: int) -> bool:
     """A cheap check: may there be loops to split?"""
-    return not loops.irreducible and any(len(loop.header.phis) > registers for loop in loops.all)
+    return any(len(loop.header.phis) > registers for loop in loops.all)
 
 
 def split_loops(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, registers: int) -> bool:

@@ -60,7 +60,7 @@ class GridStride:
 def find_grid_stride(body: Body, flow: Flow) -> GridStride | None:
     """None where there is no such loop, or where more depends on the ids than its index."""
     outer = [loop for loop in flow.loops.all if loop.parent is None]
-    if len(outer) != 1 or flow.loops.irreducible or any(each.space == "private" for each in body.variables):
+    if len(outer) != 1 or any(each.space == "private" for each in body.variables):
         return None
     loop = outer[0]
     header, latches, exits = loop.header, loop.latches, loop.exits

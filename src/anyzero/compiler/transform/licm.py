@@ -12,8 +12,6 @@ def licm(loops: Loops) -> None:
 
     Only into a preheader with no other successor: the load is executed in any case.
     """
-    if loops.irreducible:
-        return
     # Inner loops first: loads that are hoisted out of them may be invariant in outer ones, too.
     for loop in reversed(loops.all):
         outside = [block for block in loop.header.predecessors if block not in loop]

@@ -29,7 +29,7 @@ Key = tuple[object, ...]
 
 def may_pack(flow: Flow) -> bool:
     """A cheap check: does a loop load two components, and carry floats?"""
-    return not flow.loops.irreducible and any(
+    return any(
         any(phi.type == _COMPONENT for phi in loop.header.phis)
         and any(_loads_pair(op) for latch in loop.latches for op in latch.ops)
         for loop in flow.loops.all

@@ -58,7 +58,7 @@ class _Search:
             self.stores.setdefault(_place(op), []).append(op)
 
     def found(self) -> list[_Element]:
-        if self.flow.loops.irreducible or not self.stores:
+        if not self.stores:
             return []
         elements: list[_Element] = []
         promoted: set[Op] = set()

@@ -28,7 +28,7 @@ _ALONE = ORDERS | (LONG - DIVISIONS - {"frem"}) | {"fault"}
 
 def strip_mine(body: Body, flow: Flow, shapes: Shapes) -> bool:
     """Cuts loops; True if any was, and the flow graph has to be analysed again."""
-    if flow.loops.irreducible or not all(_may_wait(op) for op in body.ops):
+    if not all(_may_wait(op) for op in body.ops):
         return False
     same = group_uniform(body, flow)
     # All vectors have to reach the end of a strip together.
