@@ -218,13 +218,13 @@ def _shown(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{found['file']}: SPIR-V {found['version']}, {found['bytes']} bytes, generator {found['generator']}"
     for title in ("capabilities", "extensions", "imports", "exports"):
         if found[title]:
-            yield f"  {title:<14}{', '.join(found[title])}"
+            yield f"  {title:<16}{', '.join(found[title])}"
     if constants := found["specialization_constants"]:
-        yield f"  {'constants':<14}{', '.join(f'{number}: {kind}' for number, kind in constants.items())}"
+        yield f"  {'constants':<16}{', '.join(f'{number}: {kind}' for number, kind in constants.items())}"
     for kernel in found["kernels"]:
         yield ""
         yield f"kernel {kernel['name']}"
-        yield from (f"  {title:<14}{text}" for title, text in _rows(kernel))
+        yield from (f"  {title:<16}{text}" for title, text in _rows(kernel))
 
 
 def _rows(kernel: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
