@@ -501,6 +501,7 @@ def test_generic_arguments() -> None:
     [
         (lambda: az.ptr[int], "<class 'int'> is not an element type, but az.i32 is; write it as in az.ptr"),
         (lambda: az.ptr[np.float64], "is not an element type, but az.f64 is"),
+        (lambda: az.array([1, 2]), "az.array is for types in kernels, as in az.array.*; a context makes arrays"),
         (lambda: az.ptr[str], "<class 'str'> is not an element type; write it as in az.ptr"),
         (lambda: az.ptr[np.complex64], "is not an element type; write it"),
         (lambda: az.vector[az.f32, 5], "a vector has 2, 3, 4, 8 or 16 components"),

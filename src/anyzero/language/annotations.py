@@ -67,6 +67,12 @@ class _Maker:
         except (TypeError, ValueError) as error:
             raise TypeError(f"az.{self._name}[{key!r}]: {error}; write it as in {self.example}") from None
 
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(
+            f"az.{self._name} is for types in kernels, as in {self.example}; "
+            "a context makes arrays: ctx.to_device(…), ctx.zeros(…)"
+        )
+
     def __repr__(self) -> str:
         return f"az.{self._name}"
 
