@@ -34,6 +34,20 @@ def from_below(out: az.ptr[az.i32], data: az.ptr[az.i32]) -> None:
 
 
 @az.kernel(group=N)
+def from_below_in_32_bits(out: az.ptr[az.i32], data: az.ptr[az.i32]) -> None:
+    """As clang writes `i - 5` of an `int` where it knows that it is not negative."""
+    kept = az.local[az.i32, N]
+    i = az.i64(az.local_id(0))
+    kept[i] = data[az.global_id(0)]
+    az.barrier()
+    other = kept[az.u32(i + 0xFFFFFFFB)] if i >= 5 else 7
+    az.barrier()
+    kept[i] += other * 3
+    az.barrier()
+    out[az.global_id(0)] = kept[N - 1 - i]
+
+
+@az.kernel(group=N)
 def from_above(out: az.ptr[az.i32], data: az.ptr[az.i32]) -> None:
     kept = az.local[az.i32, N]
     i = az.local_id(0)
@@ -147,6 +161,7 @@ def with_an_atomic(out: az.ptr[az.i32], data: az.ptr[az.i32]) -> None:
 UP, DOWN = "up", "down"
 FUSED = {
     from_below: DOWN,
+    from_below_in_32_bits: DOWN,
     from_above: UP,
     from_both_sides: None,
     from_the_other_end: None,

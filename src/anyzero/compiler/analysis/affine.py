@@ -45,6 +45,12 @@ class Form:
         return None if large or max(abs(made.low), abs(made.high)) > LARGEST or len(terms) > 4 else made
 
     @property
+    def reduced(self) -> Form:
+        """The same 32-bit number with the least constant: `id + 0xffffffff` is `id - 1`."""
+        beyond = (self.low + (1 << 31)) >> 32 << 32
+        return Form(self.terms, self.low - beyond, self.high - beyond, self.narrow) if beyond else self
+
+    @property
     def ids(self) -> list[tuple[Leaf, int]]:
         return [(leaf, factor) for leaf, factor in self.terms if _is_id(leaf)]
 
@@ -84,7 +90,8 @@ class Forms:
             return Form((), value, value) if abs(value) <= LARGEST else None
         if op not in self.known:
             self.known[op] = None
-            self.known[op] = self._find(op)
+            found = self._find(op)
+            self.known[op] = found.reduced if found is not None and op.type == "i32" else found
         return self.known[op]
 
     def _find(self, op: Op) -> Form | None:
