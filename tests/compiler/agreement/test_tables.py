@@ -44,7 +44,24 @@ def twice(out: az.ptr[az.u8], table: az.ptr[az.u8], index: az.ptr[az.u8], n: az.
         out[i] = table[table[index[i]]]
 
 
-KERNELS = {byte_by_byte: "u1 u1 u1", short_by_byte: "i2 i2 u1", byte_by_int: "u1 u1 i4", twice: "u1 u1 u1"}
+@az.kernel
+def marked(out: az.ptr[az.i32], table: az.ptr[az.u8], index: az.ptr[az.i32], n: az.i32) -> None:
+    """The element that is looked up in a loop is an index of a store in another block."""
+    i = az.i32(az.global_id(0))
+    if i < n:
+        for j in range(index[i] % 3):
+            found = index[(i + j) % n]
+            if table[found] > 100:
+                out[found] = n
+
+
+KERNELS = {
+    byte_by_byte: "u1 u1 u1",
+    short_by_byte: "i2 i2 u1",
+    byte_by_int: "u1 u1 i4",
+    twice: "u1 u1 u1",
+    marked: "i4 u1 i4",
+}
 WAYS = [Options(), Options(lanes=16), Options(cpu="haswell"), Options(cpu="x86-64-v2"), Options(quick=True)]
 
 
@@ -56,7 +73,8 @@ def test_each_element_is_found(kernel: Any, options: Options) -> None:
     types = KERNELS[kernel].split()
     for n in (1, 70, 500):
         random = np.random.default_rng(n)
-        arrays = [random.integers(0, 250, size).astype(type_) for size, type_ in zip((n, 256, n), types, strict=True)]
+        sizes = (max(n, 256), 256, n)
+        arrays = [random.integers(0, 250, size).astype(type_) for size, type_ in zip(sizes, types, strict=True)]
         expected = [each.copy() for each in arrays]
         run([*arrays, np.int32(n)], (512,), (64,))
         reference.run(module, kernel.__name__, [*expected, np.int32(n)], (512,), (64,))

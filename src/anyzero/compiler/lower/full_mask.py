@@ -20,8 +20,12 @@ MOST = 64
 """The most operations of a block that has two versions."""
 
 
+_ADDRESSES = frozenset({"offset", "cast", "mul", "shl", "add"})
+"""Operations that an access computes its addresses from again, lane by lane or with narrow indices."""
+
+
 class Elsewhere:
-    """Values of a body that are used outside of their block; found when the first one is asked for."""
+    """Values of a body that are needed outside of their block; found when the first one is asked for."""
 
     def __init__(self, body: Body, masks: Masks) -> None:
         self._body = body
@@ -35,6 +39,11 @@ class Elsewhere:
         blocks = self._body.blocks
         home = {op: block for block in blocks for op in block.ops}
         used = {arg for block in blocks for op in block.ops for arg in op.args if home.get(arg) is not block}
+        waiting = [op for op in used if op.name in _ADDRESSES]
+        while waiting:
+            inner = [arg for arg in waiting.pop().args if arg not in used]
+            used.update(inner)
+            waiting += [op for op in inner if op.name in _ADDRESSES]
         conditions = {block.condition for block in blocks if block.condition is not None}
         return used | conditions | set(self._masks.of.values())
 
