@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import groupby
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +39,12 @@ PLAIN: Final = BUILDS[0]
 PEERS: Final = (OURS, *RIVALS, PLAIN, BLAS)
 """numpy has the product of matrices alone, plain C++ those that it has for any size."""
 LIMIT: Final = 1.2
-"""The slowest group may take this many times as long as the fastest."""
+"""The slowest group may take this many times as long as the fastest; where the kernel uses its groups, the slowest
+small one as the fastest large one.
+"""
+SMALL: Final = 64
+LARGE: Final = 256
+"""Work-items of small groups at most, and of large ones at least."""
 TO_BLAS: Final = 2.0
 QUICK: Final = ("quick", 5, 0.02)
 PACE: Final = ("full", 13, 0.15)
@@ -168,6 +174,15 @@ def _times(results: Results, name: str, first_size: bool) -> dict[str, float]:
     }
 
 
+def _small_to_large(results: Results) -> float | None:
+    """Our slowest small group, divided by our fastest large one."""
+    times = _times(results, OURS, first_size=True)
+    items = {shape.title: prod(shape.group) for shape, _ in results}
+    small = [ns for title, ns in times.items() if items[title] <= SMALL]
+    large = [ns for title, ns in times.items() if items[title] >= LARGE]
+    return max(small) / min(large) if small and large else None
+
+
 def summary(family: Family, results: Results) -> dict[str, Any]:
     """One row: what the page and the terminal show of a family."""
     names = [name for name in (OURS, *RIVALS) if _times(results, name, first_size=False)]
@@ -195,6 +210,8 @@ def summary(family: Family, results: Results) -> dict[str, Any]:
         if rivals := [each for name, each in every.items() if name != OURS]:
             made["best_to_best"] = min(ours.values()) / min(min(each.values()) for each in rivals)
             made["worst_to_worst"] = max(ours.values()) / min(max(each.values()) for each in rivals)
+        if family.knows and (value := _small_to_large(results)) is not None:
+            made["small_to_large"] = value
         if blas := _times(results, BLAS, first_size=True):
             made["to_blas"] = max(groups[OURS].values()) / min(blas.values())
     if quotients:
@@ -226,6 +243,7 @@ def as_text(results: Results, notes: Sequence[str]) -> str:
         rows.append([f"{shape.family.title}, {shape.title}", *times, _number(ratios(found).get(BEST))])
     heads = [
         "slowest ÷ fastest",
+        "small ÷ large",
         "goal",
         *RIVALS,
         "odd sizes",
@@ -243,7 +261,8 @@ def as_text(results: Results, notes: Sequence[str]) -> str:
             [
                 row["title"],
                 _number(spread.get(OURS)),
-                mark(spread.get(OURS), LIMIT, row["disturbed"]),
+                _number(row.get("small_to_large")),
+                mark(row.get("small_to_large") if row["knows"] else spread.get(OURS), LIMIT, row["disturbed"]),
                 *(_number(spread.get(name)) for name in RIVALS),
                 *(_number(row["odd"].get(name)) for name in (OURS, PLAIN)),
                 *(_number(row.get(name)) for name in ("best_to_best", "worst_to_worst", "highest")),

@@ -21,6 +21,8 @@ COMPARED: Final = (
 """File, column, who it is of, goal and title of each comparison."""
 PEOPLE_HAVE: Final = "AVX2"
 """What most processors of desktops and laptops have: the README's figure."""
+FREE: Final = RIVALS[1]
+"""The OpenCL implementation that is free software; on processors with SSE4.2 alone, the one to be compared with."""
 NOTHING: Final = "Not measured yet.\n"
 
 Program = Mapping[str, Any]
@@ -80,15 +82,20 @@ def _summed(part: Part) -> list[str]:
     """The cells of one instruction set."""
     out = part.get("published", {"geometric_mean": {}, "quotients": {}})
     values = [each for program in kernels(part) if (each := program["ratios"].get(BEST)) is not None]
-    spreads = [each["spread"][OURS] for each in part.get("shapes", ()) if OURS in each["spread"]]
+    known = [each for each in part.get("shapes", ()) if OURS in each["spread"]]
+    spreads = [each["spread"][OURS] for each in known if not each["knows"]]
+    small = [value for each in known if (value := each.get("small_to_large")) is not None]
+    disturbed = any(each["disturbed"] for each in known)
     return [
         _marked(average(part, BEST), goals.MEAN, doubtful(part)),
         _slower(values),
+        _slower([each for program in kernels(part) if (each := program["ratios"].get(FREE)) is not None]),
         _marked(average(part, NATIVE), goals.MEAN_TO_NATIVE, doubtful(part)),
         _number(out["geometric_mean"].get(BEST)),
         _slower(out["quotients"].get(BEST, ())),
         _number(out["geometric_mean"].get(NATIVE)),
-        f"{_number(mean(spreads))}, {_number(max(spreads))}" if spreads else "–",
+        f"{_number(mean(spreads))}, {_marked(max(spreads), spread.LIMIT, disturbed)}" if spreads else "–",
+        _marked(max(small), spread.LIMIT, disturbed) if small else "–",
     ]
 
 
@@ -101,11 +108,13 @@ def summary(record: Record) -> str:
     heads = [
         f"{max(counts)} programs: ÷ best OpenCL, geometric mean (goal ≤ {goals.MEAN:g})",
         "slower than the best OpenCL",
+        f"slower than {FREE}",
         f"÷ plain C++ with OpenMP, geometric mean (goal ≤ {goals.MEAN_TO_NATIVE:g})",
         "held-out programs: ÷ best OpenCL, geometric mean",
         "held-out programs slower than the best OpenCL",
         "held-out programs: ÷ plain C++ with OpenMP, geometric mean",
         f"groups of other sizes: slowest ÷ fastest, geometric mean and worst kernel (goal ≤ {spread.LIMIT:g})",
+        f"kernels that use their groups: small ÷ large groups, worst kernel (goal ≤ {spread.LIMIT:g})",
     ]
     columns = [_summed(part) for _, part in found]
     rows = [["anyzero's time ÷ another's", *(label for label, _ in found)]]
@@ -219,7 +228,12 @@ def _spread(part: Part) -> str:
     """The worst shape beside the best one, by kernel."""
     if not part.get("shapes"):
         return ""
-    heads = ["slowest ÷ fastest group", *(f"the same: {name}" for name in RIVALS), "odd size ÷ fastest"]
+    heads = [
+        "slowest ÷ fastest group",
+        "small ÷ large",
+        *(f"slowest ÷ fastest: {name}" for name in RIVALS),
+        "odd size ÷ fastest",
+    ]
     heads.append(f"the same: {spread.PLAIN}")
     rows = [["kernel", *heads, "best ÷ best", "worst ÷ worst", f"highest ÷ {BEST}"]]
     for each in part["shapes"]:
@@ -227,7 +241,8 @@ def _spread(part: Part) -> str:
         rows.append(
             [
                 each["title"],
-                _marked(each["spread"].get(OURS), spread.LIMIT, each["disturbed"]),
+                _marked(each["spread"].get(OURS), None if each["knows"] else spread.LIMIT, each["disturbed"]),
+                _marked(each.get("small_to_large"), spread.LIMIT, each["disturbed"]),
                 *(_number(each["spread"].get(name)) for name in RIVALS),
                 *(_number(each["odd"].get(name)) for name in (OURS, spread.PLAIN)),
                 *(_number(each.get(name)) for name in ("best_to_best", "worst_to_worst")),

@@ -63,8 +63,8 @@ def test_keys_name_one_program() -> None:
     assert program("multiply@1021@16x16").case("full").global_size == (1024, 1024)
 
 
-def results(times: dict[str, float], rival: float) -> spread.Results:
-    family = next(each for each in FAMILIES if each.key == "convolve")
+def results(times: dict[str, float], rival: float, key: str = "convolve") -> spread.Results:
+    family = next(each for each in FAMILIES if each.key == key)
     return [
         (shape, {"anyzero": Found(samples=[times[shape.title] * 1e6]), "Intel": Found(samples=[rival * 1e6])})
         for shape in shapes(family)
@@ -90,6 +90,14 @@ def test_the_worst_stands_beside_the_best() -> None:
     assert "≤ 1.2 ✗" in text
     assert "5×5 convolution, 1024, no group" in text
     assert json.loads(json.dumps(spread.as_json(measured)))["families"][0]["spread"]["anyzero"] == 1.5
+
+
+def test_small_groups_stand_beside_large_ones_where_the_kernel_uses_its_groups() -> None:
+    times = {"1024 in 8×8": 3.0, "1024 in 32×4": 1.0, "1024 in 64×4": 2.5, "1024 in 256×1": 5.0}
+    (family,) = spread.summaries(results(times, 4.0, "smooth"))
+    assert family["small_to_large"] == pytest.approx(3.0 / 2.5)
+    (family,) = spread.summaries(results(times, 4.0))
+    assert "small_to_large" not in family
 
 
 def test_shapes_take_turns_on_shared_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
