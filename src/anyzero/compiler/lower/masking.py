@@ -118,13 +118,20 @@ class Masking:
     def hold(self, op: Op) -> None:
         """Hides a value that other blocks use from LLVM, which would keep the `i1` instead."""
         mask = self.vectors.get(op) if op.type == "i1" and op in self.crossing and op.name != "read" else None
-        if mask is None or not mask.text.startswith("%") or (self.choices.straight and _by_local_id(op)):
+        if mask is None or not mask.text.startswith("%") or _by_place(op, self._known_places):
             return
         b, held = self.b, self.held(mask)
         real = "double" if held.type.element == "i64" else "float"
         number = b.reinterpret(held, Type(real, mask.type.lanes * held.type.bits // Type(real).bits))
         fenced = b.call(f"llvm.arithmetic.fence.{number.type.mangled}", number.type, number)
         self.vectors[op] = self.truth(b.reinterpret(fenced, held.type))
+
+    @property
+    def _known_places(self) -> frozenset[str]:
+        """Numbers of lanes that LLVM knows."""
+        row = {"local_id"} if self.choices.straight else set()
+        # Of a longer sub-group, a vector is one part or another.
+        return frozenset(row if self.choices.sub_group else row | {"sub_group_local_id"})
 
     def first_lane(self) -> Value | None:
         """The number of the first active lane; None where it is known to be lane 0."""
@@ -159,17 +166,18 @@ def pairs(values: list[Value]) -> list[list[Value]]:
     return [values[at : at + 2] for at in range(0, len(values), 2)]
 
 
-def _by_local_id(op: Op, depth: int = 8) -> bool:
-    """Does it depend on the position in a row alone? Where LLVM knows that, the mask is a constant."""
+def _by_place(op: Op, known: frozenset[str], depth: int = 8) -> bool:
+    """Does it depend on known numbers of lanes alone, so that it is a constant for LLVM?"""
     if op.name in ("const", "entry_mask"):
         return True
     if op.name == "builtin":
-        return bool(op.info == ("local_id", 0))
+        which, dimension = op.info
+        return which in known and dimension == 0
     made = op.pure or op.name in MASKS
     return (
         made
         and op.name != "phi"
         and bool(op.args)
         and depth > 0
-        and all(_by_local_id(each, depth - 1) for each in op.args)
+        and all(_by_place(each, known, depth - 1) for each in op.args)
     )

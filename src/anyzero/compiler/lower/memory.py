@@ -30,6 +30,7 @@ from anyzero.compiler.lower.lane_counts import count_access
 from anyzero.compiler.lower.masked import masked_load, masked_store
 from anyzero.compiler.lower.numbered_ids import local_ids
 from anyzero.compiler.lower.scalarize import has_narrow_index, whole_or_part, written_out
+from anyzero.compiler.lower.single_lane import single_lane
 from anyzero.compiler.lower.transposition import WORD
 from anyzero.layouts.container import CounterKind
 from anyzero.layouts.kernel import WORKER_OFFSETS
@@ -130,6 +131,9 @@ def _stored(e: Emitter, op: Op) -> list[Value]:
     if not e.lanes or shape.uniform:
         count_access(e, CounterKind.UNIFORM)
         _store_once(e, pointer, values, access)
+    elif (lane := single_lane(e)) is not None:
+        count_access(e, CounterKind.UNIFORM)
+        _store_of_lane(e, lane, pointer, values, access)
     elif shape.stride is not None and _dense(e, shape.stride, size, access.count) and placed(e, pointer):
         _store_dense(e, op, values, access, shape.stride // size)
     elif shape.stride is not None and placed(e, pointer) and e.lanes <= MOST_APART:
@@ -183,6 +187,21 @@ def _store_once(e: Emitter, pointer: Op, values: Sequence[Op], access: Access) -
         size = SIZES[value.type.element]
         to = e.moved(address, place * size)
         b.store(value, to, align=aligned(access, size), volatile=access.volatile)
+
+
+def _store_of_lane(e: Emitter, lane: int, pointer: Op, values: Sequence[Op], access: Access) -> None:
+    """The only lane that may be active."""
+    b, mask = e.b, e.mask
+    assert mask is not None
+    address, *numbers = (b.lane(e.vector(op), lane) for op in (pointer, *values))
+    active, join = e.label(), e.label()
+    b.branch(b.lane(mask, lane), active, join)
+    e.start(active)
+    for place, value in enumerate(numbers):
+        size = SIZES[value.type.element]
+        b.store(value, e.moved(address, place * size), align=aligned(access, size), volatile=access.volatile)
+    b.jump(join)
+    e.start(join)
 
 
 def _spread_mask(e: Emitter, step: int, count: int) -> Value:

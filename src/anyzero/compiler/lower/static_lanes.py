@@ -41,9 +41,11 @@ _COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
 
 
 class StaticLanes:
-    """The vector whose first lane has the local id `first`; all of its lanes have work-items."""
+    """The vector whose first lane has the local id `first`; all of its lanes have work-items. Without `first`, any
+    vector that is a sub-group.
+    """
 
-    def __init__(self, first: Sequence[int], lanes: int) -> None:
+    def __init__(self, first: Sequence[int] | None, lanes: int) -> None:
         self.first = first
         self.lanes = lanes
         self._known: dict[Op, Lanes | None] = {}
@@ -63,9 +65,11 @@ class StaticLanes:
             return (1,) * lanes
         if name == "builtin":
             which, dimension = op.info
-            first = self.first[dimension]
+            if self.first is None:
+                return tuple(range(lanes)) if which == "sub_group_local_id" else None
             if which != "local_id":
                 return None
+            first = self.first[dimension]
             return (first,) * lanes if dimension else tuple(range(first, first + lanes))
         if not op.args or (name not in _EVALUATED and name != "any"):
             return None
