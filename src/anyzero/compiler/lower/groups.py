@@ -16,6 +16,7 @@ from anyzero.compiler.lower.gathers import aligned
 from anyzero.compiler.lower.handlers import Chapter
 from anyzero.compiler.lower.masked import masked_load, masked_store
 from anyzero.compiler.lower.memory import placed
+from anyzero.compiler.lower.permutation import permute
 
 handles = Chapter()
 
@@ -60,6 +61,11 @@ def reduce(e: Emitter, operation: str, value: Value, mask: Value) -> Value:
     """Reduces the active lanes."""
     b = e.b
     value = b.select(mask, value, identity(e, operation, value.type))
+    if operation in ("fmin", "fmax"):
+        # LLVM's own reduction goes lane by lane where there may be a NaN.
+        while (half := value.type.lanes // 2) > 1:
+            value = combine(e, operation, *(b.shuffle(value, None, range(at, at + half)) for at in (0, half)))
+        return combine(e, operation, *(b.lane(value, lane) for lane in (0, 1)))
     name = f"llvm.vector.reduce.{_REDUCE.get(operation, operation)}.{value.type.mangled}"
     element = Type(value.type.element)
     if operation in ("fadd", "fmul"):
@@ -92,26 +98,6 @@ def _clustered(e: Emitter, operation: str, value: Value, mask: Value, cluster: i
         value = combine(e, operation, value, b.shuffle(value, None, [lane ^ step for lane in range(lanes)]))
         step *= 2
     return value
-
-
-def permute(e: Emitter, values: list[Value], places: Value) -> Value:
-    """A shuffle: lanes of one vector, or of several concatenated ones, picked by number."""
-    b, lanes = e.b, e.lanes
-    element = values[0].type.element
-    if element == "i1":
-        wide = [b.cast("zext", value, "i8") for value in values]
-        return b.compare("ne", permute(e, wide, places), 0)
-    space = e.allocate(Type(element, lanes * len(values)))
-    for index, value in enumerate(values):
-        to = e.moved(space, index * lanes * SIZES[element])
-        b.store(value, to, align=SIZES[element])
-    wrapped = places & (lanes * len(values) - 1)
-    found = b.poison(values[0].type)
-    for lane in range(lanes):
-        place = b.lane(wrapped, lane)
-        address = b.element(element, space, place)
-        found = b.with_lane(found, lane, b.load(Type(element), address))
-    return found
 
 
 def _numbers(e: Emitter) -> Value:
