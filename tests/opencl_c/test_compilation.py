@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import anyzero as az
+from anyzero.compiler.reference import run
 from anyzero.compiler.spirv import read
 from anyzero.compiler.spirv.disassembler import disassemble
 from anyzero.opencl_c import clang, compile_file, compile_text
@@ -345,6 +346,39 @@ def test_products_and_sums_are_fused_by_the_driver(
     module = read(compile_text(source, options, bare).spirv)
     assert module.kernels["f"].contraction == contracts
     assert (" fma " in disassemble(module.words)) == fused
+
+
+COUNTED = """
+kernel void closed(global long* out, int n) { long sum = 0; for (long i = 0; i < n; i++) sum += i; out[0] = sum; }
+kernel void narrow(global long* out, int n) {
+  int k = (int)((uint)n << 28) >> 28; uchar sum = 0;
+  for (int i = 0; i < 9; i++) { sum += k; k -= 3; }
+  out[0] = sum;
+}
+kernel void reduced(global long* out, int n) {
+  long k = n & 63; int turns = 0; ushort sum = 0;
+  while (k != n && turns++ < 9) { sum ^= k; k -= 3; }
+  out[0] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-g"]], ids=["default", "lines"])
+def test_sums_and_counters_of_loops_have_widths_that_spirv_knows(compiler: clang.Clang, options: list[str]) -> None:
+    """Clang replaces sums by formulas of 65 bits and adds counters of four or six, which it then gets wrong."""
+    module = read(compile_text(COUNTED, options, compiler).spirv)
+    for n in (12, 28, 100, 1000):
+        signed = (n & 15) - (n & 8) * 2
+        reduced, k = 0, n & 63
+        for _ in range(9):
+            if k == n:
+                break
+            reduced, k = reduced ^ (k & 0xFFFF), k - 3
+        expected = {"closed": n * (n - 1) // 2, "narrow": (9 * signed - 108) & 255, "reduced": reduced}
+        for name, value in expected.items():
+            out = np.zeros(1, np.int64)
+            run(module, name, [out, np.int32(n)], (1,))
+            assert out[0] == value, (name, n)
 
 
 # With stand-ins, which tell how they were called

@@ -44,6 +44,12 @@ _SEPARATE: Final = "-ffp-contract=off"
 """Clang's own SPIR-V target writes `fma` for a product and a sum, which takes long where the processor has none.
 Written as two operations, they are fused by the driver.
 """
+_NO_CLOSED_FORMS: Final = ("-mllvm", "-replexitval=never")
+"""The value of a sum behind its loop, as a formula of 33 or 65 bits. SPIR-V has no such integers: clang's own target
+refuses some and gets others wrong.
+"""
+_LOOPS_AS_WRITTEN: Final = ("-mllvm", "-disable-lsr")
+"""Strength reduction is for processors, and makes counters of a few bits, which clang's own target gets wrong."""
 _CONTRACTION: Final = re.compile(r"FP_CONTRACT|-ffp-")
 _MOST: Final = 1 << 28
 _ENTRIES: Final = 4096
@@ -95,7 +101,7 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str, *, contr
             extensions = f"--spirv-ext={_listed(_EXTENSIONS + newer)}"
             front, back = (
                 [*_front(clang), *([_SEPARATE] if contracts else []), *options],
-                ["-mllvm", extensions, "-c", "-o", str(to)],
+                ["-mllvm", extensions, *_LOOPS_AS_WRITTEN, "-c", "-o", str(to)],
             )
             if not any(each.startswith("-g") and each != "-g0" for each in options):
                 _, log = _run(clang, [*front, *back], name, text)
@@ -132,7 +138,7 @@ def _made(clang: Clang, text: str, options: tuple[str, ...], name: str, *, contr
 
 def _front(clang: Clang) -> list[str]:
     headers = ["-isystem", str(HEADERS)] if clang.bare else []
-    return [_target(clang), "-x", "cl", _STANDARD, *_FEATURES, _OPTIMIZED, *headers]
+    return [_target(clang), "-x", "cl", _STANDARD, *_FEATURES, _OPTIMIZED, *_NO_CLOSED_FORMS, *headers]
 
 
 def _target(clang: Clang) -> str:
@@ -190,11 +196,8 @@ def _key(text: str, options: tuple[str, ...], name: str, given: Clang | None) ->
     for command in candidates() if given is None else (given.command, (given.translator or given.command[0],)):
         found = os.stat(shutil.which(command[0]) or command[0])  # noqa: PTH116 (a Path takes longer)
         made.update(repr((command, found.st_size, found.st_mtime_ns)).encode())
-    made.update(
-        repr(
-            (_STANDARD, _FEATURES, _OPTIMIZED, _EXTENSIONS, _NEWER_EXTENSIONS, _SINCE_22, _SEPARATE, options, name)
-        ).encode()
-    )
+    flags = (_STANDARD, _FEATURES, _OPTIMIZED, _NO_CLOSED_FORMS, _LOOPS_AS_WRITTEN, _SEPARATE)
+    made.update(repr((flags, _EXTENSIONS, _NEWER_EXTENSIONS, _SINCE_22, options, name)).encode())
     made.update(fingerprint(str(Path(__file__).parent)).encode())
     for header in sorted(HEADERS.iterdir()):
         made.update(header.read_bytes())
