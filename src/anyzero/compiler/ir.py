@@ -139,6 +139,8 @@ class Atomic:
     """system device group sub_group item"""
     space: Space
     volatile: bool = False
+    relaxed: bool = False
+    """Does it order no other accesses?"""
 
 
 @dataclass(slots=True, frozen=True)

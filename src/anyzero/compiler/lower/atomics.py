@@ -17,6 +17,8 @@ _LLVM = {
     "exchange": "xchg", "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "smin": "min", "smax":
     "max", "umin": "umin", "umax": "umax", "fadd": "fadd", "fmin": "fmin", "fmax": "fmax",
 }  # fmt: skip
+_BEYOND = {"smin": "slt", "smax": "sgt", "umin": "ult", "umax": "ugt", "fmin": "ult", "fmax": "ugt"}
+"""The comparison of the value with memory, where that is to change; numbers of floats with a NaN as well."""
 _TOGETHER = {each: each for each in ("add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax")}
 _TOGETHER["sub"] = "add"
 """Reductions of the lanes' values, for operations that are associative and commutative."""
@@ -142,14 +144,33 @@ def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Valu
         pair = b.name()
         b.line(f"{pair} = cmpxchg {pointer.typed}, {expected.typed}, {new.typed} seq_cst seq_cst, align {align}")
         return b.op("extractvalue", Type(element), f"{{{element}, i1}} %s, 0", Value(b, pair, Type(element)))
-    return b.op(
-        "atomicrmw",
-        Type(element),
-        f"{_LLVM[what.kind]} ptr %s, {values[0].type} %s seq_cst, align {align}",
-        pointer,
-        values[0],
-        kind="effect",
-    )
+    if what.relaxed and what.kind in _BEYOND:
+        return _where_beyond(e, what.kind, pointer, values[0])
+    return _locked(e, what.kind, pointer, values[0])
+
+
+def _locked(e: Emitter, kind: str, pointer: Value, value: Value) -> Value:
+    element = value.type.element
+    form = f"{_LLVM[kind]} ptr %s, {value.type} %s seq_cst, align {SIZES[element]}"
+    return e.b.op("atomicrmw", Type(element), form, pointer, value, kind="effect")
+
+
+def _where_beyond(e: Emitter, kind: str, pointer: Value, value: Value) -> Value:
+    """A minimum or maximum that leaves memory as it is only reads it, as most of them do: threads then share the line
+    of the cache.
+    """
+    b, type_ = e.b, value.type
+    form = f"atomic {type_}, ptr %s monotonic, align {SIZES[type_.element]}"
+    seen, update, join = e.label(), e.label(), e.label()
+    b.jump(seen)
+    e.start(seen)
+    before = b.op("load", type_, form, pointer, kind="effect")
+    b.branch(b.compare(_BEYOND[kind], value, before), update, join)
+    e.start(update)
+    found, end = _locked(e, kind, pointer, value), e.last_label()
+    b.jump(join)
+    e.start(join)
+    return b.phi((before, seen), (found, end))
 
 
 def _alone(e: Emitter, kind: str, element: str, pointer: Value, values: list[Value]) -> Value | None:

@@ -44,8 +44,9 @@ _ORDERED = (
 
 def _atomic(f: Scope, i: Instruction, kind: str) -> Atomic:
     pointer, scope, semantics = i.operands[:3]
-    volatile = bool(f.integer(semantics) & MemorySemantics.Volatile)
-    return Atomic(kind, SCOPES[f.integer(scope)], f.space(pointer), volatile)
+    order = f.integer(semantics)
+    volatile, relaxed = bool(order & MemorySemantics.Volatile), not order & _ORDERED
+    return Atomic(kind, SCOPES[f.integer(scope)], f.space(pointer), volatile, relaxed)
 
 
 @translates(*_KINDS)
