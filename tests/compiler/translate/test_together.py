@@ -50,7 +50,7 @@ def test_flags(flag: int) -> None:
 @pytest.mark.parametrize(("scope", "name"), [(0, "system"), (1, "device"), (2, "group"), (3, "sub_group"), (4, "item")])
 def test_the_scope_and_the_memory_of_an_atomic(scope: int, name: str) -> None:
     (op,) = ops(f"%r = OpAtomicIAdd %i32 %p0 %c{scope} %c0 %c7\nOpReturn", "%local_i32", "atomic")
-    assert op.info == Atomic("add", name, "local")
+    assert op.info == Atomic("add", name, "local", relaxed=True)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from anyzero.compiler.passes import Condition, Pass, run
 from anyzero.compiler.transform.cse import cse
 from anyzero.compiler.transform.dce import dce
 from anyzero.compiler.transform.expand_collectives import expand_collectives
+from anyzero.compiler.transform.if_conversion import if_conversion
 from anyzero.compiler.transform.infer_address_spaces import infer_address_spaces
 from anyzero.compiler.transform.mem2reg import mem2reg
 
@@ -104,6 +105,16 @@ PASSES: Final = (
         "operations without users and effects are removed",
         "costs and rows are counted by operations later on",
         ("transform/dce.py",),
+        functions=True,
+    ),
+    Pass(
+        "if-conversion",
+        on_body(if_conversion),
+        KERNEL,
+        "a side of a branch with at most two cheap operations is computed in any case, and selects take the place of "
+        "the branch",
+        "operations without users do not count; loops and costs are found afterwards",
+        ("transform/if_conversion.py",),
         functions=True,
     ),
     Pass(
