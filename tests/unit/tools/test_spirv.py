@@ -105,7 +105,7 @@ def test_a_module_as_text(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> N
 def test_facts_for_people(capsys: Capture) -> None:
     code, out, _ = spirv(capsys, "info", MATMUL)
     assert code == 0
-    assert "capabilities  Addresses, Linkage, Kernel, Int64" in out
+    assert "capabilities    Addresses, Linkage, Kernel, Int64" in out
     assert "required: 16 × 16 × 1" in out
     assert "3: int, 4 bytes" in out
     assert "one by one" in out
