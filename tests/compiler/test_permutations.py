@@ -19,7 +19,7 @@ CAPABILITIES = "OpCapability GroupNonUniformShuffle\nOpCapability GroupNonUnifor
 
 
 def _wrong(type_: str, kind: str, lanes: int, cpu: str) -> bool:
-    """Every work-item has a number of its own; those that would leave the sub-group are undefined, and replaced."""
+    """Every work-item has a number of its own. None leads out of the sub-group, where results are undefined."""
     module = kernel(
         f"""
         %from = OpInBoundsPtrAccessChain %to_given %p0 %i

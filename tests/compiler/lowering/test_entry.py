@@ -194,7 +194,7 @@ def test_given_ids_beyond_32_bits_then_their_low_halves_wrap_where_they_should(
     assert (found == wide + (0 if flat else np.arange(40) % 20)).all()
 
 
-def test_given_a_loop_with_two_entries_then_lanes_enter_by_their_own() -> None:
+def test_given_a_loop_with_two_entries_then_each_lane_takes_its_own() -> None:
     text = """
         %odd = OpBitwiseAnd %i64 %linear %l1
         %is = OpIEqual %bool %odd %l1

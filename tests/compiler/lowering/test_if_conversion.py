@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from anyzero.compiler.ir import Block, Op
+from anyzero.compiler.ir import Block
 from anyzero.compiler.transform.check import check
 from anyzero.compiler.transform.if_conversion import FEW, MOST, if_conversion
 from tests.compiler.lowering.draft import Draft
 
 
-def _asked(d: Draft) -> Op:
-    return d.below(d.argument(), 5)
-
-
-def _around(count: int, *, load: bool = False, both: bool = False, values: int = 1) -> tuple[Draft, list[Op]]:
+def _around(count: int, *, load: bool = False, both: bool = False, values: int = 1) -> Draft:
     """A branch around some sums, or around sums on either side; the phis behind it are stored."""
     d = Draft()
     pointer, number = d.argument("ptr", 16), d.argument("i64", 8)
-    then, otherwise, join = d.if_(_asked(d))
+    then, otherwise, join = d.if_(d.below(d.argument(), 5))
     ways = []
     for side, block in enumerate((then, otherwise) if both else (then,)):
         d.at(block)
@@ -35,7 +31,7 @@ def _around(count: int, *, load: bool = False, both: bool = False, values: int =
     phis = [d.joined("i64", join, ways) for _ in range(values)]
     for place, phi in enumerate(phis):
         d.put(d.element(pointer, d.i64(place)), phi)
-    return d, phis
+    return d
 
 
 def _blocks(d: Draft) -> list[Block]:
@@ -47,21 +43,20 @@ def _blocks(d: Draft) -> list[Block]:
 
 @pytest.mark.parametrize("both", [False, True])
 def test_given_few_operations_then_there_is_a_select_and_no_branch(both: bool) -> None:
-    d, _ = _around(FEW, both=both)
-    (block,) = _blocks(d)
+    (block,) = _blocks(_around(FEW, both=both))
     assert [op.name for op in block.ops if op.name in ("select", "store")] == ["select", "store"]
 
 
-def test_given_the_condition_then_its_side_is_selected() -> None:
-    d, _ = _around(1)
-    (block,) = _blocks(d)
+@pytest.mark.parametrize(("both", "other"), [(False, "argument"), (True, "mul")])
+def test_given_the_condition_then_its_side_is_selected(both: bool, other: str) -> None:
+    (block,) = _blocks(_around(1, both=both))
     (select,) = (op for op in block.ops if op.name == "select")
     condition, then, otherwise = select.args
-    assert (condition.name, then.name, otherwise.name) == ("icmp", "add", "argument")
+    assert (condition.name, then.name, otherwise.name) == ("icmp", "add", other)
 
 
 def test_given_more_operations_or_an_access_then_the_branch_stays() -> None:
-    for d, _ in (_around(FEW + 1), _around(1, load=True), _around(1, values=MOST + 1)):
+    for d in (_around(FEW + 1), _around(1, load=True), _around(1, values=MOST + 1)):
         assert len(_blocks(d)) > 1
 
 

@@ -17,8 +17,8 @@ _LLVM = {
     "exchange": "xchg", "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "smin": "min", "smax":
     "max", "umin": "umin", "umax": "umax", "fadd": "fadd", "fmin": "fmin", "fmax": "fmax",
 }  # fmt: skip
-_BEYOND = {"smin": "slt", "smax": "sgt", "umin": "ult", "umax": "ugt", "fmin": "ult", "fmax": "ugt"}
-"""The comparison of the value with memory, where that is to change; numbers of floats with a NaN as well."""
+_CHANGES = {"smin": "slt", "smax": "sgt", "umin": "ult", "umax": "ugt", "fmin": "ult", "fmax": "ugt"}
+"""The comparison of the operand with memory that tells whether memory changes; with a NaN, it may."""
 _TOGETHER = {each: each for each in ("add", "and", "or", "xor", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax")}
 _TOGETHER["sub"] = "add"
 """Reductions of the lanes' values, for operations that are associative and commutative."""
@@ -144,8 +144,8 @@ def _one(e: Emitter, what: Atomic, type_: str, pointer: Value, values: list[Valu
         pair = b.name()
         b.line(f"{pair} = cmpxchg {pointer.typed}, {expected.typed}, {new.typed} seq_cst seq_cst, align {align}")
         return b.op("extractvalue", Type(element), f"{{{element}, i1}} %s, 0", Value(b, pair, Type(element)))
-    if what.relaxed and what.kind in _BEYOND:
-        return _where_beyond(e, what.kind, pointer, values[0])
+    if what.relaxed and what.kind in _CHANGES:
+        return _read_first(e, what.kind, pointer, values[0])
     return _locked(e, what.kind, pointer, values[0])
 
 
@@ -155,9 +155,9 @@ def _locked(e: Emitter, kind: str, pointer: Value, value: Value) -> Value:
     return e.b.op("atomicrmw", Type(element), form, pointer, value, kind="effect")
 
 
-def _where_beyond(e: Emitter, kind: str, pointer: Value, value: Value) -> Value:
-    """A minimum or maximum that leaves memory as it is only reads it, as most of them do: threads then share the line
-    of the cache.
+def _read_first(e: Emitter, kind: str, pointer: Value, value: Value) -> Value:
+    """An atomic minimum or maximum, only where it changes memory: most do not, and threads share a line of the cache
+    that they only read.
     """
     b, type_ = e.b, value.type
     form = f"atomic {type_}, ptr %s monotonic, align {SIZES[type_.element]}"
@@ -165,7 +165,7 @@ def _where_beyond(e: Emitter, kind: str, pointer: Value, value: Value) -> Value:
     b.jump(seen)
     e.start(seen)
     before = b.op("load", type_, form, pointer, kind="effect")
-    b.branch(b.compare(_BEYOND[kind], value, before), update, join)
+    b.branch(b.compare(_CHANGES[kind], value, before), update, join)
     e.start(update)
     found, end = _locked(e, kind, pointer, value), e.last_label()
     b.jump(join)

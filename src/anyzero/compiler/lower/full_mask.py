@@ -19,7 +19,6 @@ from anyzero.lazy_dataclass import dataclass
 MOST = 64
 """The most operations of a block that has two versions."""
 
-
 _ADDRESSES = frozenset({"offset", "cast", "mul", "shl", "add"})
 """Operations that an access computes its addresses from again, lane by lane or with narrow indices."""
 

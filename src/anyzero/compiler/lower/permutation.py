@@ -13,7 +13,7 @@ _INSTRUCTIONS = {8: "llvm.x86.avx2.permd", 16: "llvm.x86.avx512.permvar.si.512"}
 """By the number of words."""
 
 MOST_TABLES = 4
-"""The most registers that are looked up in; more are as fast in memory."""
+"""The most registers that a lane may come from; with more, memory is as fast."""
 
 
 def permute(e: Emitter, values: list[Value], places: Value) -> Value:

@@ -47,7 +47,6 @@ def _convert(block: Block) -> bool:
     else:
         target.predecessors[here] = source
         source.successors[source.successors.index(block)] = target
-    block.ops, block.predecessors, block.successors = [], [], []
     return True
 
 
