@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from anyzero.compiler.analysis.addresses import root
 from anyzero.compiler.analysis.affine import Form, Forms
+from anyzero.compiler.analysis.distances import other_spaces
 from anyzero.compiler.analysis.loops import Loops
 from anyzero.compiler.dominators import Dominators
 from anyzero.compiler.ir import SIZES, Access, Block, Body, Op, Slot
@@ -109,8 +110,7 @@ def _accesses(region: Region) -> list[Op] | None:
 
 
 def _may_meet(one: Op, other: Op) -> bool:
-    spaces = {one.info.space, other.info.space}
-    if len(spaces) > 1 and "generic" not in spaces:
+    if other_spaces(one, other):
         return False
     first, second = root(one.args[0]), root(other.args[0])
     apart = first.name in _OBJECTS and second.name in _OBJECTS and _base(first) != _base(second)
