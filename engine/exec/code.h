@@ -124,6 +124,8 @@ class Code {
   uint32_t lanes() const { return facts_.lanes; }
   // True if it has a version for unaliased launches.
   bool has_unaliased_version() const { return !facts_.separate_writes.empty(); }
+  // True if it has a version for launches that are cut into rows.
+  bool has_version_for_rows() const { return !facts_.row_length.empty(); }
   // The dimension along which lanes should be neighbours.
   unsigned lane_dimension() const {
     return facts_.flags & KernelFlag::kLanesAlongY ? 1 : facts_.flags & KernelFlag::kLanesAlongZ ? 2 : 0;

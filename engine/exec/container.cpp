@@ -118,6 +118,13 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
       // The stages of a kernel differ in these, while its arguments are the same.
       access &= ~(ArgumentUse::kSeparateWrites | ArgumentUse::kSeparateReads);
     }
+    if (kind == ArgumentKind::Value) {
+      const bool length = access & ArgumentUse::kRowLength, items = access & ArgumentUse::kRowItems;
+      if ((length || items) && record.size != 4 && record.size != 8) return damaged("a size of rows is no integer");
+      if (length) facts->row_length.push_back({record.offset, record.size});
+      if (items) facts->row_items.push_back({record.offset, record.size});
+      access &= ~(ArgumentUse::kRowLength | ArgumentUse::kRowItems);
+    }
     facts->arguments.push_back({kind, record.size, record.offset, record.alignment, access, place, {}});
     facts->args_alignment = std::max(facts->args_alignment, record.alignment);
     name_bytes.push_back(record.name_bytes);

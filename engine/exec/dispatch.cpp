@@ -156,6 +156,38 @@ void exchange_dimensions(Grid& grid, const Code& code) {
   grid.lane_dimension = along;
 }
 
+// The product of positive arguments; 0 where one is not positive, or where the product does not fit in a positive int.
+uint64_t product(const std::vector<Number>& factors, const unsigned char* args) {
+  constexpr uint64_t kMost = INT32_MAX;
+  uint64_t found = 1;
+  for (const Number& factor : factors) {
+    uint64_t value = 0;
+    std::memcpy(&value, args + factor.offset, factor.size);
+    if (value - 1 >= kMost) return 0;
+    found *= value;
+    if (found > kMost) return 0;
+  }
+  return found;
+}
+
+// Cuts a launch of one dimension into rows of the length by which the kernel divides its id, where they fill it.
+void cut_into_rows(Grid& grid, const Code& code, const unsigned char* args) {
+  const uint64_t *size = grid.global_size, *offset = grid.global_offset;
+  if (size[1] != 1 || size[2] != 1 || (offset[0] | offset[1] | offset[2]) || size[0] > INT32_MAX) return;
+  const KernelFacts& facts = code.facts();
+  const uint64_t length = product(facts.row_length, args);
+  uint64_t items = product(facts.row_items, args);
+  if (length < std::max<uint64_t>(code.lanes(), 2) || items == 0) return;
+  items = facts.row_items.empty() ? size[0] : std::min(items, size[0]);
+  if (items % length || items == length) return;
+  grid.global_size[0] = grid.row_length = length;
+  grid.global_size[1] = items / length;
+  // Without blocks of the engine's choice, a row is a group.
+  grid.group_size[0] = length;
+  grid.group_count[0] = 1;
+  grid.group_count[1] = items / length;
+}
+
 [[gnu::noinline]] void prepare_watched(RunningLaunch& running, const Launch& launch, const Code& code) {
   if (code.checked()) prepare_checks(running, launch);
   if (code.noted())
@@ -184,6 +216,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   running.grid.dimensions = 1;
   running.grid.strip = count[0];
   running.grid.lane_dimension = 0;
+  running.grid.row_length = 0;
   for (unsigned i = 0; i < 3; ++i) {
     running.grid.group_count[i] = count[i];
     running.grid.group_size[i] = launch.group_size[i];
@@ -205,6 +238,7 @@ void run(const Launch& launch, Busy& busy, const Reach* reach) {
   running.grid.unaliased = unaliased;
   const bool exchanges = code.lane_dimension() && (unaliased || !code.has_unaliased_version());
   if (exchanges && !together) exchange_dimensions(running.grid, code);
+  if (code.has_version_for_rows() && !together) cut_into_rows(running.grid, code, launch.args());
   const uint64_t pieces = code.flat() && !together ? choose_blocks(running.grid, code, groups) : groups;
   running.scratch_bytes = code.scratch_bytes(running.grid.group_size);
   if (together) {

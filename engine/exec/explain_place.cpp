@@ -29,7 +29,15 @@ Place3 numbered(const Grid& grid, uint64_t number, bool strips) {
   return {begin + left % width, left / width, z};
 }
 
-// The first and the last work-item of a group or block, as global ids of the program.
+// A work-item of the grid, as global ids of the program.
+Place3 of_program(const Grid& grid, const uint64_t* at) {
+  if (grid.row_length) return {at[1] * grid.row_length + at[0], 0, 0};
+  uint64_t ids[3] = {at[0], at[1], at[2]};
+  std::swap(ids[0], ids[grid.lane_dimension]);
+  return {ids[0], ids[1], ids[2]};
+}
+
+// The first and the last work-item of a group or block.
 void items_of(const Grid& grid, const Place3& group, Place3* first, Place3* last) {
   const uint64_t at[3] = {group.x, group.y, group.z};
   uint64_t low[3], high[3];
@@ -37,10 +45,8 @@ void items_of(const Grid& grid, const Place3& group, Place3* first, Place3* last
     low[i] = at[i] * grid.group_size[i] + grid.global_offset[i];
     high[i] = std::min(low[i] + grid.group_size[i], grid.global_size[i] + grid.global_offset[i]) - 1;
   }
-  std::swap(low[0], low[grid.lane_dimension]);
-  std::swap(high[0], high[grid.lane_dimension]);
-  *first = {low[0], low[1], low[2]};
-  *last = {high[0], high[1], high[2]};
+  *first = of_program(grid, low);
+  *last = of_program(grid, high);
 }
 
 std::string exactly(const Launch& launch, const Place3& item) {
@@ -89,6 +95,7 @@ std::string asserting(const Launch& launch, const FaultSite& site, uintptr_t add
   uint64_t size[3];
   std::copy_n(site.grid.global_size, 3, size);
   std::swap(size[0], size[site.grid.lane_dimension]);
+  if (site.grid.row_length) size[0] *= std::exchange(size[1], 1);
   const uint32_t* offset = launch.global_offset;
   const uint64_t number = (address - kAssertionAddress) / 4;
   if (number / size[0] / size[1] >= size[2]) return work_items(launch, site);

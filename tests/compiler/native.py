@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -66,11 +67,13 @@ class Loaded:
         offset: tuple[int, ...] = (0, 0, 0),
         strip: int | None = None,
         exchanged: bool = True,
+        in_rows: bool = True,
         unaliased: bool | None = None,
     ) -> None:
         """`strip` is how many columns of groups run row by row before the next ones do: all of them if not given. With
-        `exchanged`, a kernel whose lanes should lie along another dimension gets that one as its first. A launch is
-        unaliased if no two of its arrays overlap, unless it is given.
+        `exchanged`, a kernel whose lanes should lie along another dimension gets that one as its first; with `in_rows`,
+        a kernel that divides its id runs in two dimensions where rows fill the launch. A launch is unaliased if no two
+        of its arrays overlap, unless it is given.
         """
         kernel = self.kernel
         block = np.zeros(max(kernel.args_bytes, 8) + 64, np.uint8)
@@ -94,6 +97,9 @@ class Loaded:
         sizes = [*global_size, 1, 1][:3]
         groups = [*group_size, 1, 1][:3]
         offsets = [*offset, 0, 0][:3]
+        length, items = _rows(kernel, block, sizes) if in_rows and not any(offsets) else (0, 0)
+        if length:
+            sizes, groups = [length, items // length, 1], [min(length, 3 * kernel.lanes), 3, 1]
         # Blocks of a kernel that does not know its groups may stick out.
         counts = [-(-size // group) for size, group in zip(sizes, groups, strict=True)]
         dimensions = max([1, *(d + 1 for d in range(3) if sizes[d] > 1)])
@@ -110,7 +116,8 @@ class Loaded:
         if kernel.noted:
             table += bytes([NotedArgument.LOADS | NotedArgument.STORES]) * CHECKED_WORDS
         watched = kernel.checked or kernel.noted
-        grid = Grid(*threes, dimensions, strip or counts[0], along, unaliased).pack() + (table if watched else b"")
+        grid = Grid(*threes, dimensions, strip or counts[0], along, length, unaliased).pack()
+        grid += table if watched else b""
         vectors = -(-groups[0] // kernel.lanes) * groups[1] * groups[2]
         scratch_bytes = kernel.scratch_fixed + kernel.scratch_per_vector * vectors
         words = _words(grid)
@@ -123,6 +130,21 @@ class Loaded:
         self.entry(block.ctypes.data, words.ctypes.data, 0, total, worker.ctypes.data)
         assert (local[local_bytes:] == 0xA5).all(), "local memory was overrun"
         assert (scratch[scratch_bytes:] == 0xA5).all(), "scratch memory was overrun"
+
+
+def _rows(kernel: CompiledKernel, block: np.ndarray, sizes: list[int]) -> tuple[int, int]:
+    """The length of rows and their work-items; zeros for a launch that the engine does not cut into rows."""
+    found = []
+    for use in (ArgumentUse.ROW_LENGTH, ArgumentUse.ROW_ITEMS):
+        places = [each for each in kernel.arguments if each.kind == "value" and each.access & use]
+        values = [int.from_bytes(block[each.offset : each.offset + each.size].tobytes(), "little") for each in places]
+        found.append(prod(values) if values else None)
+        if any(value - 1 not in range(2**31 - 1) for value in [*values, *filter(None, found)]):
+            return 0, 0
+    length, most = found
+    items = min(most or sizes[0], sizes[0])
+    fills = length is not None and kernel.lanes <= length < items and items % length == 0
+    return (length or 0, items) if fills and sizes[1:] == [1, 1] else (0, 0)
 
 
 def _words(data: bytes) -> np.ndarray:

@@ -29,7 +29,7 @@ def test_module_is_accepted(path: Path) -> None:
     verify(module(path))
 
 
-ELSEWHERE = {"columns.spv", "rows_first.spv", "strips.spv", "trees.spv", "updates.spv"}
+ELSEWHERE = {"columns.spv", "linear_ids.spv", "rows_first.spv", "strips.spv", "trees.spv", "updates.spv"}
 """Their kernels are run in shapes of their own by `tests/compiler`."""
 
 

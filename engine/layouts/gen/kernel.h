@@ -157,9 +157,10 @@ struct Grid {
   uint64_t dimensions;  // the highest one whose size is not 1, at least 1
   uint64_t strip;  // columns of groups in a strip: groups are numbered strip by strip, and row by row within one
   uint64_t lane_dimension;  // the dimension of the launch that is x here, and x is there: 0, or the kernel's own where the engine has exchanged them
+  uint64_t row_length;  // 0, or the length of the rows that the engine has cut the launch into: work-items of a row along x, rows along y
   uint64_t unaliased;  // 1 for an unaliased launch: arguments marked by ArgumentUse lead to separate allocations; else 0
 };
-static_assert(sizeof(Grid) == 128);
+static_assert(sizeof(Grid) == 136);
 static_assert(offsetof(Grid, group_count) == 0);
 static_assert(offsetof(Grid, group_size) == 24);
 static_assert(offsetof(Grid, global_offset) == 48);
@@ -167,7 +168,8 @@ static_assert(offsetof(Grid, global_size) == 72);
 static_assert(offsetof(Grid, dimensions) == 96);
 static_assert(offsetof(Grid, strip) == 104);
 static_assert(offsetof(Grid, lane_dimension) == 112);
-static_assert(offsetof(Grid, unaliased) == 120);
+static_assert(offsetof(Grid, row_length) == 120);
+static_assert(offsetof(Grid, unaliased) == 128);
 
 // The memory of a thread that runs work-groups.
 struct Worker {

@@ -198,8 +198,8 @@ class FaultKind(enum.IntEnum):
     """The guard value beside a function's private arrays was overwritten."""
 
 
-_GRID: Final = struct.Struct("<3Q3Q3Q3QQQQQ")
-GRID_BYTES: Final = 128
+_GRID: Final = struct.Struct("<3Q3Q3Q3QQQQQQ")
+GRID_BYTES: Final = 136
 GRID_OFFSETS: Final = {
     "group_count": 0,
     "group_size": 24,
@@ -208,11 +208,12 @@ GRID_OFFSETS: Final = {
     "dimensions": 96,
     "strip": 104,
     "lane_dimension": 112,
-    "unaliased": 120,
+    "row_length": 120,
+    "unaliased": 128,
 }
 
 
-class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int, int]):
+class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int, int, int]):
     """The size of a launch. One per launch, read-only for compiled code."""
 
     __slots__ = ()
@@ -226,6 +227,7 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
         dimensions: int,
         strip: int,
         lane_dimension: int,
+        row_length: int,
         unaliased: int,
     ) -> Self:
         return tuple.__new__(cls, (
@@ -236,6 +238,7 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
             dimensions,
             strip,
             lane_dimension,
+            row_length,
             unaliased,
         ))
 
@@ -278,9 +281,17 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
         return self[6]
 
     @property
+    def row_length(self) -> int:
+        """0, or the length of the rows that the engine has cut the launch into.
+
+        Work-items of a row along x, rows along y.
+        """
+        return self[7]
+
+    @property
     def unaliased(self) -> int:
         """1 for an unaliased launch: arguments marked by ArgumentUse lead to separate allocations; else 0."""
-        return self[7]
+        return self[8]
 
     def pack(self) -> bytes:
         return _GRID.pack(
@@ -291,13 +302,24 @@ class Grid(tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, .
             self.dimensions,
             self.strip,
             self.lane_dimension,
+            self.row_length,
             self.unaliased,
         )
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:
         found = _GRID.unpack_from(data, place)
-        return cls(found[0:3], found[3:6], found[6:9], found[9:12], found[12], found[13], found[14], found[15])
+        return cls(
+            found[0:3],
+            found[3:6],
+            found[6:9],
+            found[9:12],
+            found[12],
+            found[13],
+            found[14],
+            found[15],
+            found[16],
+        )
 
 
 _WORKER: Final = struct.Struct("<QQQQQQQ")

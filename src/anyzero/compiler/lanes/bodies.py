@@ -179,7 +179,7 @@ def may_promote_scalars(unit: KernelUnit) -> bool:
 def may_separate(unit: KernelUnit) -> bool:
     """Copies of private sums and arrays would have to be made for both versions."""
     uses, body = unit.translation.uses, unit.body
-    if unit.options.one_version or not may_promote_scalars(unit):
+    if unit.options.one_version or unit.linear_body is not None or not may_promote_scalars(unit):
         return False
     plain = not any(op.name in ("atomic", "variable") for op in body.ops)
     return plain and not uses.sub_groups and sum(1 for _ in body.ops) <= UNALIASED

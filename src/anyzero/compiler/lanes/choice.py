@@ -31,7 +31,10 @@ from anyzero.compiler.lower.memory import MOST_APART
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.delinearize import delinearize, find_row_length
 from anyzero.compiler.transform.interchange import interchange
+from anyzero.compiler.transform.interior_version import copied
+from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.lazy_dataclass import replace
 
 USUAL_ROWS = 4
@@ -58,11 +61,36 @@ SMALL = 16
 """Up to so many operations, a kernel without loops has all its versions in the first stage."""
 
 
+def may_delinearize(unit: KernelUnit) -> bool:
+    return _is_free(unit) and not unit.sums and unit.linear_body is None
+
+
+def choose_rows(unit: KernelUnit) -> None:
+    """Two dimensions, where a vector costs no more than with one."""
+    rows = find_row_length(unit.body)
+    if rows is None:
+        return
+    cost, _ = _vector_costs(unit)
+    body, flow = unit.body, unit.flow
+    unit.body = copied(body)[0]
+    delinearize(unit.body, rows)
+    unit.flow = loop_simplify(unit.body)
+    if _vector_costs(unit)[0] <= cost:
+        unit.row_length, unit.linear_body = rows, body
+    else:
+        unit.body, unit.flow = body, flow
+
+
 def may_interchange(unit: KernelUnit) -> bool:
     """Images have neighbours along the first dimension."""
-    alone = unit.translation.uses.flat and unit.grid_stride is None
     images = any(op.name in ("image_read", "image_write") for op in unit.body.ops)
-    return alone and not (images or unit.options.one_version or unit.options.checks) and bool(_further(unit.body))
+    return _is_free(unit) and unit.linear_body is None and not images and bool(_further(unit.body))
+
+
+def _is_free(unit: KernelUnit) -> bool:
+    """May the engine choose which work-items are neighbours?"""
+    alone = unit.translation.uses.flat and unit.grid_stride is None
+    return alone and not (unit.options.one_version or unit.options.checks)
 
 
 def _further(body: Body) -> list[int]:

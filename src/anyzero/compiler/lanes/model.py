@@ -86,7 +86,7 @@ def _fits_groups(unit: KernelUnit) -> bool:
 
 def _used(argument: Argument, unit: KernelUnit) -> Argument:
     """The argument, with how the kernel uses it."""
-    end, first = unit.termination, unit.first_item
+    end, first, rows = unit.termination, unit.first_item, unit.row_length
     if argument.kind == "image":
         return argument
     uses = (
@@ -96,6 +96,8 @@ def _used(argument: Argument, unit: KernelUnit) -> Argument:
         (ArgumentUse.FIRST_NEEDS_POSITIVE, first.positive),
         (ArgumentUse.SEPARATE_READS, unit.unaliased.read),
         (ArgumentUse.SEPARATE_WRITES, unit.unaliased.written),
+        (ArgumentUse.ROW_LENGTH, rows.length if rows else ()),
+        (ArgumentUse.ROW_ITEMS, rows.items if rows else ()),
     )
     within = range(argument.offset, argument.offset + argument.size)
     return replace(argument, access=sum(use for use, offsets in uses if any(each in within for each in offsets)))

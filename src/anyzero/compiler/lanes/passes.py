@@ -222,6 +222,16 @@ PASSES: Final = (
         ("lanes/choice.py",),
     ),
     Pass(
+        "delinearize",
+        choice.choose_rows,
+        KERNEL,
+        "an id that the kernel divides by arguments becomes a column and a row: launches that such rows fill run in "
+        "two dimensions",
+        "before all choices that depend on dimensions; needs loops and their costs",
+        ("transform/delinearize.py", "lanes/choice.py", "analysis/early_exits.py", "analysis/cost.py"),
+        Condition("no groups or grid-stride loop; not in the first stage, not with checks", choice.may_delinearize),
+    ),
+    Pass(
         "separate-arguments",
         bodies.run_separate_arguments,
         KERNEL,
@@ -233,7 +243,8 @@ PASSES: Final = (
             "analysis/aliases.py",
         ),
         Condition(
-            "as above, and up to 1,000 operations, no sub-groups, atomics and private arrays; not in the first stage",
+            "as for promoted scalars; up to 1,000 operations, no version for rows, no sub-groups, atomics and private "
+            "arrays; not in the first stage",
             bodies.may_separate,
         ),
     ),

@@ -27,6 +27,7 @@ from anyzero.compiler.passes import Source
 from anyzero.compiler.spirv.float_controls import USUAL, FloatControls
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
+from anyzero.compiler.transform.delinearize import RowLength
 from anyzero.compiler.transform.grid_stride import Bound
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.private_sums import Sum
@@ -255,6 +256,10 @@ class KernelUnit:
     first_item: FirstItem = field(init=False)
     sums: list[Sum] = field(default_factory=list)
     """Buffers whose atomic updates each thread collects."""
+    row_length: RowLength | None = None
+    """The length of the rows that the body has two dimensions for."""
+    linear_body: Body | None = None
+    """The body for launches that are not cut into rows, where there are others."""
     lane_dimension: int = 0
     """The dimension of the launch that the body has as its first one, and the first one in its place."""
     unaliased: Unaliased = NOTHING_KNOWN

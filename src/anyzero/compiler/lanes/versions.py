@@ -99,6 +99,14 @@ VERSIONS = (
         quick=True,
     ),
     Version(
+        "delinearized",
+        "the kernel",
+        "the id is a column and a row",
+        "kernels of one dimension without groups, which divide their id by arguments",
+        lambda unit: unit.row_length is not None,
+        "by the launch: the engine cuts it into rows, where they fill it and are not shorter than a vector",
+    ),
+    Version(
         "exchanged",
         "the kernel",
         "lanes are neighbours along another dimension than the first one",
@@ -178,16 +186,18 @@ VERSIONS = (
 
 BY_NAME = {version.name: version for version in VERSIONS}
 
+NUMBERINGS = ("rows", "linear", "delinearized", "exchanged", "unaliased")
+
 
 # Numberings of lanes
 
 
 def number_lanes(unit: KernelUnit) -> None:
     """One unit for each numbering. The later passes use a body up; a copy costs a tenth of making it again."""
-    wanted = [name for name in ("rows", "linear", "exchanged", "unaliased") if BY_NAME[name].wants(unit)]
+    wanted = [name for name in NUMBERINGS if BY_NAME[name].wants(unit)]
     # The last one is the one that most launches run.
     aliased = unit.aliased_body
-    bodies = [*(aliased or copied(unit.body)[0] for _ in wanted[1:]), unit.body]
+    bodies = [*(aliased or unit.linear_body or copied(unit.body)[0] for _ in wanted[1:]), unit.body]
     # In code whose vectors fill the rows, all lanes that a work-item names are active.
     several = len(wanted) > 1
     unit.filled = several and any(known_lane(op, unit.choices.lanes) is not None for op in unit.body.ops)

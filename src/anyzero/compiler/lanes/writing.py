@@ -226,8 +226,9 @@ def _write_combines(unit: NumberingUnit) -> dict[int, str]:
 
 def write_choice_of_numbering(unit: KernelUnit) -> None:
     rows, other = (each.entry for each in unit.numberings)
-    if unit.lane_dimension or unit.unaliased.written:
-        mark = "lane_dimension" if unit.lane_dimension else "unaliased"
+    marks = {"row_length": unit.row_length, "lane_dimension": unit.lane_dimension, "unaliased": unit.unaliased.written}
+    mark = next((name for name, present in marks.items() if present), None)
+    if mark is not None:
         unit.out.functions.append(marked_entry(unit.entry, mark, other, rows, unit.choices))
     else:
         unit.out.functions.append(either_entry(unit.entry, rows, other, unit.choices, unit.filled))

@@ -1,0 +1,110 @@
+"""Kernels that divide their id by the length of rows: launches that such rows fill run in two dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anyzero.compiler import reference
+from anyzero.compiler.compiled import CompiledKernel, Options
+from anyzero.compiler.pipeline import compile_kernel
+from anyzero.layouts.container import ArgumentUse
+from benchmarks.kernels.case import FOLDER, Argument
+from tests.compiler import native
+from tests.compiler.agreement.cases import module_of
+
+KERNELS = FOLDER / "linear_ids.spv"
+
+random = np.random.default_rng(41)
+A, B = random.integers(-99, 99, (2, 40 * 130)).astype(np.int32)
+BYTES = random.integers(0, 255, 40 * 130).astype(np.uint8)
+
+LENGTHS: dict[str, tuple[list[int], list[int]]] = {
+    "product": ([4], [3, 4]),
+    "transpose": ([2], []),
+    "gather_columns": ([3], [4]),
+    "add_bias": ([3], [4]),
+    "convolve": ([3], [5]),
+    "differences": ([2], []),
+    "enlarge": ([2, 3], [4]),
+    "count_columns": ([2], [3]),
+    "late_bound": ([2], []),
+    "two_lengths": ([3], []),
+    "knows_size": ([], []),
+}
+"""By kernel: the arguments that are factors of the length of a row, and of the number of work-items."""
+
+
+def arguments(name: str, length: int, items: int) -> list[Argument]:
+    """For rows of this length, as far as the kernel allows it."""
+    room, rows = np.zeros(items + 64, np.int32), max(1, items // length)
+    sizes = [np.int32(length), np.int32(rows)]
+    n = np.int32(items)
+    return {
+        "product": [room, A, B, sizes[1], sizes[0], np.int32(11)],
+        "transpose": [np.zeros(length * (rows + 2), np.int32), A, *sizes],
+        "gather_columns": [room, np.tile(A, 4), sizes[1], sizes[0], n],
+        "add_bias": [A[: items + 64].copy(), B, np.int32(3), np.int32(length), n],
+        "convolve": [room, A, B, np.int32(length), np.int32(3), n],
+        "differences": [room.astype(np.int64), A, np.uint64(length), np.uint64(rows)],
+        "enlarge": [room, A, np.int32(length // 2), np.int32(2), np.uint32(items)],
+        "count_columns": [np.zeros(length, np.int32), BYTES, np.int32(length), n],
+        "late_bound": [room, A, np.int32(length), np.int32(items - 5)],
+        "two_lengths": [room, A, B, np.int32(length), np.int32(7)],
+        "knows_size": [room, np.int32(length)],
+    }[name]
+
+
+def kernel(name: str, options: Options) -> CompiledKernel:
+    return compile_kernel(module_of(KERNELS), name, options)
+
+
+def marked(code: CompiledKernel, use: ArgumentUse) -> list[int]:
+    return [each.index for each in code.arguments if each.kind == "value" and each.access & use]
+
+
+@pytest.mark.parametrize("cpu", ["x86-64-v2", "haswell", "skylake-avx512"])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_given_divided_ids_then_the_code_names_the_length_of_rows(name: str, cpu: str) -> None:
+    code = kernel(name, Options(cpu=cpu))
+    assert (marked(code, ArgumentUse.ROW_LENGTH), marked(code, ArgumentUse.ROW_ITEMS)) == LENGTHS[name]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [Options(quick=True), Options(level=0), Options(check_memory=True), Options(check_races=True)],
+    ids=["first stage", "not optimised", "memory checked", "races checked"],
+)
+def test_code_that_is_made_quickly_or_names_work_items_keeps_one_dimension(options: Options) -> None:
+    assert not marked(kernel("product", options), ArgumentUse.ROW_LENGTH)
+
+
+SIZES = [
+    (64, 64 * 6, 0),
+    (64, 64 * 6, 37),
+    (100, 1200, 80),
+    (33, 33 * 27, 0),
+    (16, 16 * 30, 32),
+    (5, 200, 0),
+    (64, 700, 4),
+]
+"""The length of rows, the number of elements, and the work-items of the launch beyond it."""
+
+
+@pytest.mark.parametrize("options", [Options(), Options(lanes=8), Options(cpu="x86-64-v2")], ids=["own", "8", "sse"])
+@pytest.mark.parametrize("in_rows", [True, False], ids=["rows", "one row"])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_launches_in_rows_and_others_give_the_same(name: str, in_rows: bool, options: Options) -> None:
+    loaded = native.Loaded(kernel(name, options))
+    for length, items, beyond in SIZES:
+        unbounded = name in ("product", "transpose", "differences", "late_bound", "two_lengths", "knows_size")
+        size = (items if unbounded and name != "product" else items + beyond,)
+        given: list[Any] = arguments(name, length, items)
+        loaded(given, size, (32,), in_rows=in_rows)
+        expected: list[Any] = arguments(name, length, items)
+        reference.run(module_of(KERNELS), name, expected, size, size)
+        for one, other in zip(given, expected, strict=True):
+            if isinstance(one, np.ndarray):
+                np.testing.assert_array_equal(one, other, err_msg=f"{length}, {items}, {beyond}")

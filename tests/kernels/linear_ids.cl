@@ -1,0 +1,78 @@
+// Kernels that number the elements of a matrix, or of an image with channels, by one id, and divide it.
+
+kernel void product(global int *c, global const int *a, global const int *b, int m, int n, int k) {
+    int i = get_global_id(0);
+    if (i >= m * n)
+        return;
+    int row = i / n, column = i % n, sum = 0;
+    for (int j = 0; j < k; j++)
+        sum += a[row * k + j] * b[j * n + column];
+    c[i] = sum;
+}
+
+kernel void transpose(global int *to, global const int *from, int width, int height) {
+    int i = get_global_id(0);
+    to[i % width * height + i / width] = from[i];
+}
+
+kernel void gather_columns(global int *to, global const int *from, int width, int height, int n) {
+    int i = get_global_id(0);
+    if (i < n)
+        to[i] = from[i % height * width + i / height];
+}
+
+kernel void add_bias(global int *y, global const int *bias, int channels, int area, int n) {
+    int i = get_global_id(0);
+    if (i < n)
+        y[i] += bias[i / area % channels];
+}
+
+kernel void convolve(global int *to, global const int *from, global const int *weights, int width, int height, int n) {
+    int i = get_global_id(0);
+    if (i >= n)
+        return;
+    int x = i % width, y = i / width % height, layer = i / (height * width), sum = 0;
+    for (int dy = -1; dy <= 1; dy++)
+        for (int dx = -1; dx <= 1; dx++)
+            if (y + dy >= 0 && y + dy < height && x + dx >= 0 && x + dx < width)
+                sum += weights[layer * 9 + dy * 3 + dx + 4] * from[(layer * height + y + dy) * width + x + dx];
+    to[i] = sum;
+}
+
+kernel void differences(global long *to, global const int *from, ulong width, ulong height) {
+    size_t i = get_global_id(0), row = i / width, column = i % width;
+    to[i] = row + 1 < height ? from[i + width] - from[i] + (long)column : -1;
+}
+
+kernel void enlarge(global int *to, global const int *from, int width, int scale, uint n) {
+    uint i = get_global_id(0);
+    uint wide = (uint)width * (uint)scale;
+    if (i < n)
+        to[i] = from[i / wide / scale * width + i % wide / scale];
+}
+
+kernel void count_columns(global int *counts, global const uchar *data, int width, int n) {
+    int i = get_global_id(0);
+    if (i < n && data[i] > 99)
+        atomic_add(&counts[i % width], data[i]);
+}
+
+// The bound comes behind an effect: every work-item counts.
+kernel void late_bound(global int *to, global const int *from, int width, int n) {
+    int i = get_global_id(0);
+    to[i] = from[i] * 2 + i / width;
+    if (i < n)
+        to[i] += i % width;
+}
+
+// Two lengths, of which rows can have only one.
+kernel void two_lengths(global int *to, global const int *a, global const int *b, int one, int other) {
+    int i = get_global_id(0);
+    to[i] = a[i % one] + b[i / one] + 3 * a[i % other];
+}
+
+// What it knows of the launch shows its dimensions.
+kernel void knows_size(global int *to, int width) {
+    int i = get_global_id(0);
+    to[i] = i % width + (int)get_global_size(0) + (int)get_work_dim();
+}
