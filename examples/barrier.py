@@ -11,7 +11,8 @@ with az.device().context() as ctx, ctx.queue() as queue:
     go = ctx.event()
     with ctx.command_list(in_order=False) as cl:
         cl.fill(first, 3, signal=filled)
-        cl.barrier(signal=passed, wait=go)  # needs no events; here they make it observable
+        # It needs no events; here they make it observable. With events, it waits for these alone.
+        cl.barrier(signal=passed, wait=[go, filled])
         cl.copy(second, first, signal=copied)
 
     done = queue.submit(cl)

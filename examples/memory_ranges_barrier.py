@@ -7,11 +7,12 @@ import anyzero as az
 with az.device().context() as ctx, ctx.queue() as queue:
     one, other = ctx.buffer(4096, np.uint32), ctx.buffer(4096, np.uint32)
     back = ctx.zeros((2, 4096), np.uint32, kind="shared")
-    go, passed = ctx.events(2)
+    go, passed, *filled = ctx.events(4)
     with ctx.command_list(in_order=False) as cl:
-        cl.fill(one, 1)
-        cl.fill(other, 2)
-        cl.barrier(one, other, signal=passed, wait=go)  # needs no events; here they make it observable
+        cl.fill(one, 1, signal=filled[0])
+        cl.fill(other, 2, signal=filled[1])
+        # It needs no events; here they make it observable. With events, it waits for these alone.
+        cl.barrier(one, other, signal=passed, wait=[go, *filled])
         cl.copy(back[0], one)
         cl.copy(back[1], other)
 

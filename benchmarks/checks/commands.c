@@ -54,7 +54,7 @@ static void set_up(const char* path) {
   ze_device_mem_alloc_desc_t memory_desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
   for (int i = 0; i < BUFFERS; ++i) OK(zeMemAllocDevice(context, &memory_desc, ROOM, 0, device, &buffers[i]));
   set_up_kernel(path);
-  ze_command_list_desc_t list_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
+  ze_command_list_desc_t list_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, .flags = ZE_COMMAND_LIST_FLAG_IN_ORDER};
   OK(zeCommandListCreate(context, device, &list_desc, &list));
   ze_command_queue_desc_t queue_desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
                                         .flags = ZE_COMMAND_QUEUE_FLAG_IN_ORDER,

@@ -76,7 +76,6 @@ void Program::clear() {
   named_.clear();
   overlaps_.clear();
   overlaps_any_ = false;
-  relaxed_ = false;
 }
 
 const Overlap* Program::overlap_at(uint64_t command) const {

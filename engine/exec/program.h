@@ -12,6 +12,8 @@ namespace anyzero {
 // Threading: written by one thread until sealed, then read by any number.
 class Program {
  public:
+  // `in_order`: for check mode, each of its commands is to begin when the one before is done.
+  explicit Program(bool in_order = true) : in_order_(in_order) {}
   void retain() { users_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
@@ -68,9 +70,8 @@ class Program {
   void relax_order() {
     overlaps_ = find_overlaps({stream_.first(), 0}, count_);
     overlaps_any_ = !overlaps_.empty();
-    relaxed_ = true;
   }
-  bool relaxed() const { return relaxed_; }
+  bool in_order() const { return in_order_; }
   // The overlap that begins with the command at that index.
   const Overlap* overlap_at(uint64_t command) const;
   bool overlaps() const { return overlaps_any_; }
@@ -89,7 +90,7 @@ class Program {
   uint64_t count_ = 0;
   uint64_t cost_ = 0;  // without launches
   uint64_t launches_ = 0;
-  bool relaxed_ = false;       // relax_order() was called
+  const bool in_order_;
   bool overlaps_any_ = false;  // in the cache line of the count, which every step of an execution reads
   // A point that an execution has to resolve: a signal or a wait of a counting event, or a wait for a command of another branch.
   struct Unsettled {

@@ -34,7 +34,8 @@ class AccessLog {
     return nullptr;
   }
   // Adds what a command does to a span of memory. `ordered` says whether a command before is done when it begins; `race` is called
-  // with each access that conflicts and is not, `found` with each write that is before a read.
+  // with each access that conflicts and is not, and says whether to forget it; `found` is called with each write that is before a
+  // read.
   template <class Ordered, class Race, class Found>
   void add(const Span& span, const CommandName& command, Ordered&& ordered, Race&& race, Found&& found) {
     if (pieces_.size() > kMostPieces) pieces_.clear();
@@ -50,11 +51,12 @@ class AccessLog {
       // Whoever races with an access that is gone here races with the new one, too.
       std::erase_if(at->second.accesses, [&](const LoggedAccess& each) {
         const bool done = ordered(each.command);
-        if (!done && (each.writes || span.writes)) race(each, at->first);
+        if (!done && (each.writes || span.writes)) return race(each, at->first);
         if (done && each.writes && !span.writes) found(each, at->first);
         return done && (span.writes || !each.writes);
       });
       alone = alone && at->second.accesses.empty();
+      if (at->second.accesses.size() == kMostAccesses) at->second.accesses.erase(at->second.accesses.begin());
       at->second.accesses.push_back({command, span.writes});
     }
     if (alone && filled == span.end && first != at) {
@@ -76,6 +78,7 @@ class AccessLog {
 
  private:
   static constexpr size_t kMostPieces = 100'000;
+  static constexpr size_t kMostAccesses = 256;  // of one piece: those of commands that nothing orders
   struct Piece {
     uintptr_t end;
     std::vector<LoggedAccess> accesses;

@@ -1,43 +1,68 @@
-// A vector clock: how many commands of each ring are done, as far as a command or the host knows.
+// A vector clock: which commands of each ring are done, as far as a command or the host knows. Commands of one ring need not end in
+// their order, so it is runs of positions and not the last one alone.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace anyzero {
 
 class Clock {
  public:
-  uint64_t of(uint64_t ring) const {
-    const auto found = place_of(ring);
-    return found != known_.end() && found->first == ring ? found->second : 0;
+  bool has(uint64_t ring, uint64_t position) const {
+    const auto run = first_to(ring, position);
+    return run != runs_.end() && run->ring == ring && run->first <= position;
   }
-  void join(uint64_t ring, uint64_t position) {
-    const auto at = known_.begin() + (place_of(ring) - known_.begin());
-    if (at == known_.end() || at->first != ring) {
-      known_.insert(at, {ring, position});
-    } else {
-      at->second = std::max(at->second, position);
-    }
+  bool has_all(uint64_t ring, uint64_t first, uint64_t last) const {
+    const auto run = first_to(ring, last);
+    return last < first || (run != runs_.end() && run->ring == ring && run->first <= first);
   }
+  // All commands of the ring up to the position.
+  void join(uint64_t ring, uint64_t position) { add(ring, 1, position); }
+  // One command.
+  void add(uint64_t ring, uint64_t position) { add(ring, position, position); }
   void join(const Clock& other) {
-    for (const auto& [ring, position] : other.known_) join(ring, position);
+    for (const Run& run : other.runs_) add(run.ring, run.first, run.last);
   }
-  // Forgets what `other` knows as well.
-  void reduce_by(const Clock& other) {
-    std::erase_if(known_, [&](const auto& each) { return each.second <= other.of(each.first); });
-  }
-  size_t size() const { return known_.size(); }
 
  private:
-  using Known = std::vector<std::pair<uint64_t, uint64_t>>;  // ring and position, by ring
-  Known::const_iterator place_of(uint64_t ring) const {
-    return std::lower_bound(known_.begin(), known_.end(), ring,
-                            [](const auto& each, uint64_t wanted) { return each.first < wanted; });
+  // Neighbours of one ring have a gap between them.
+  struct Run {
+    uint64_t ring, first, last;
+  };
+  static constexpr std::ptrdiff_t kMostRuns = 32;  // of one ring
+
+  // The first run that does not end before the position.
+  std::vector<Run>::const_iterator first_to(uint64_t ring, uint64_t position) const {
+    return std::lower_bound(runs_.begin(), runs_.end(), position, [&](const Run& run, uint64_t wanted) {
+      return run.ring < ring || (run.ring == ring && run.last < wanted);
+    });
   }
-  Known known_;
+  void add(uint64_t ring, uint64_t first, uint64_t last) {
+    if (last < first || !last) return;
+    const auto at = runs_.begin() + (first_to(ring, first - 1) - runs_.cbegin());
+    if (at == runs_.end() || at->ring != ring || at->first > last + 1) {
+      runs_.insert(at, {ring, first, last});
+      return bound(ring);
+    }
+    at->first = std::min(at->first, first);
+    if (at->last >= last) return;
+    at->last = last;
+    auto next = std::next(at);
+    for (; next != runs_.end() && next->ring == ring && next->first <= last + 1; ++next) at->last = std::max(at->last, next->last);
+    runs_.erase(std::next(at), next);
+  }
+  // Takes the oldest gap of the ring for done where there are too many.
+  void bound(uint64_t ring) {
+    if (runs_.size() <= static_cast<size_t>(kMostRuns)) return;
+    const auto begin = runs_.begin() + (first_to(ring, 0) - runs_.cbegin());
+    if (first_to(ring + 1, 0) - begin <= kMostRuns) return;
+    begin->last = std::next(begin)->last;
+    runs_.erase(std::next(begin));
+  }
+
+  std::vector<Run> runs_;  // by ring and position
 };
 
 }  // namespace anyzero

@@ -41,13 +41,16 @@ bool CommandOrder::ready(const CommandUse& command) const {
 
 void CommandOrder::submit(const CommandUse& command, uint64_t done) {
   if (command.device != device_ && !several_) meet_device(command.device);
-  RingState& ring = rings_[command.name.ring];
+  const auto [at, fresh] = rings_.try_emplace(command.name.ring);
+  RingState& ring = at->second;
+  if (fresh) ring.before = command.name.position - 1;
   ring.device = command.device;
   ring.card = command.card;
   const uint64_t position = command.name.position;
   // Something that calls do not tell lets commands go on, or other processes may.
   if (command.unknown || (!ring.waiting.empty() && ring.waiting.front().name.position <= done)) return lose_track();
   ring.submitted = position;
+  if (!command.spans.empty()) ring.touched = position;
   if (ring.waiting.empty() && ready(command)) {
     play(ring, command);
     if (waiting_) play_waiting();
@@ -75,6 +78,7 @@ void CommandOrder::play_waiting() {
 void CommandOrder::play(RingState& ring, const CommandUse& command) {
   const uint64_t number = command.name.ring, position = command.name.position;
   Clock later;
+  ring.behind = std::max(ring.behind, command.behind);
   for (const CommandWait& wait : command.waits) {
     if (wait.event) {
       const ObjectState& object = objects_[wait.event];
@@ -91,47 +95,57 @@ void CommandOrder::play(RingState& ring, const CommandUse& command) {
     }
   }
   const auto ordered = [&](const CommandName& before) {
-    if (before.ring == number) return before.position <= command.behind;
-    return ring.clock.of(before.ring) >= before.position || host_.of(before.ring) >= before.position;
+    if (before.ring == number && before.position <= ring.behind) return true;
+    return ring.clock.has(before.ring, before.position) || host_.has(before.ring, before.position);
   };
   const auto is_visible = [&](const CommandName& before) {
-    if (!several_ || before.ring == number || ring.visible.of(before.ring) >= before.position) return true;
+    if (!several_ || before.ring == number || ring.visible.has(before.ring, before.position)) return true;
     const auto found = rings_.find(before.ring);
-    return found == rings_.end() || found->second.device == ring.device || host_.of(before.ring) >= before.position;
+    return found == rings_.end() || found->second.device == ring.device || host_.has(before.ring, before.position);
   };
   for (const Span& span : command.spans)
     log_.add(
         span, command.name, ordered,
         [&](const LoggedAccess& before, uintptr_t address) {
-          if (before.command.ring == number && before.command.position == position) return;
-          const bool reused = later.of(before.command.ring) >= before.command.position;
-          races_.push_back({before, {command.name, span.writes}, address, false, reused});
+          const bool same_ring = before.command.ring == number;
+          if (same_ring && before.command.position == position) return false;
+          const bool reused = later.has(before.command.ring, before.command.position);
+          const bool passed = same_ring && before.command.position < ring.partial_barrier;
+          races_.push_back({before, {command.name, span.writes}, address, false, reused, passed});
+          return same_ring;  // a barrier here orders what follows as well: one report for each place that lacks one
         },
         [&](const LoggedAccess& before, uintptr_t address) {
           if (!is_visible(before.command)) races_.push_back({before, {command.name, false}, address, true});
         });
   ring.played = position;
+  if (command.blocks) ring.behind = position;
+  if (command.name.op == Op::Barrier && !command.blocks) ring.partial_barrier = position;
+  if (!command.blocks && command.spans.empty()) ring.clock.add(number, position);  // nobody needs to wait for it
+  const auto add_this = [&](Clock& clock) {
+    clock.join(number, ring.behind);
+    clock.add(number, position);
+  };
   if (command.resets) objects_[command.resets] = {};
   if (command.signals) {
     ObjectState& object = objects_[command.signals];
     if (object.signalled) {
-      object.later.join(number, position);
+      add_this(object.later);
     } else {
       object.signalled = true;
       object.clock = ring.clock;
-      object.clock.join(number, position);
+      add_this(object.clock);
       object.device = ring.device;
       object.card = ring.card;
       object.scopes = command.scopes;
       if (several_) {
         object.visible = ring.visible;
-        object.visible.join(number, position);
+        add_this(object.visible);
       }
     }
   }
   if (command.tells_host) {
     host_.join(ring.clock);
-    host_.join(number, position);
+    add_this(host_);
   }
 }
 
@@ -172,7 +186,7 @@ void CommandOrder::resets(const void* object) { objects_[object] = {}; }
 
 void CommandOrder::prune() {
   for (auto& [number, ring] : rings_)
-    if (!ring.waiting.empty() || host_.of(number) < ring.submitted) return;
+    if (!ring.waiting.empty() || !host_.has_all(number, ring.before + 1, ring.touched)) return;
   // The host has seen everything: all later commands are behind it.
   log_.clear();
   rings_.clear();

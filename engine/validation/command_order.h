@@ -21,6 +21,7 @@ struct Race {
   uintptr_t address;
   bool ordered = false;  // no race: but what the first wrote is not visible on the device of the second
   bool reused = false;   // the second waits for an event that the first signals, but that was signalled before
+  bool passed = false;   // a barrier is between the two, but it waits for events alone
 };
 
 // Threading: under a lock of its owner.
@@ -50,7 +51,7 @@ class CommandOrder {
 
   // An access of this memory by a command that the host has not seen done, or nullptr.
   const LoggedAccess* unseen(uintptr_t begin, uintptr_t end) const {
-    return log_.find(begin, end, [&](const LoggedAccess& each) { return host_.of(each.command.ring) < each.command.position; });
+    return log_.find(begin, end, [&](const LoggedAccess& each) { return !host_.has(each.command.ring, each.command.position); });
   }
   bool knows(const void* object) const { return objects_.contains(object); }
   // The number of commands submitted to the ring; `otherwise` for an unknown ring.
@@ -63,9 +64,13 @@ class CommandOrder {
   struct RingState {
     const void* device = nullptr;
     const void* card = nullptr;
-    Clock clock;    // what is done when its next command begins
-    Clock visible;  // the part of it whose writes its device sees, where there are several devices
+    Clock clock;                   // what is done when its next command begins, besides
+    Clock visible;                 // the part of it whose writes its device sees, where there are several devices
+    uint64_t behind = 0;           // its own commands up to here
+    uint64_t partial_barrier = 0;  // the last barrier that waits for events alone
+    uint64_t before = 0;           // commands that it had before the first that is known
     uint64_t submitted = 0;
+    uint64_t touched = 0;  // the last command that uses memory
     uint64_t played = 0;
     std::deque<CommandUse> waiting;
   };

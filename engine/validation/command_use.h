@@ -41,7 +41,8 @@ struct CommandUse {
   CommandName name;
   const void* device = nullptr;
   const void* card = nullptr;  // the device that it is a tile of, or itself
-  uint64_t behind = 0;         // so many commands of its own ring are done when it begins
+  uint64_t behind = 0;         // so many commands of its own ring are done when it begins, even without an event
+  bool blocks = false;         // later commands of its ring begin when it is done
   std::vector<CommandWait> waits;
   const void* signals = nullptr;  // a binary event or a fence, by its address
   uint32_t scopes = 0;            // of the event that it signals, of signals and of waits

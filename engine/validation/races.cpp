@@ -37,6 +37,7 @@ Guarded<Watch>& watch_of_commands() {
 }
 
 thread_local const CallSite* append_site = nullptr;
+thread_local bool append_in_order = true;  // of the immediate list that is appended to
 // Set where a race was found that is not reported yet: reports need locks that an append holds.
 constinit std::atomic<bool> found_races{false};
 
@@ -55,10 +56,26 @@ void with_order(F&& change) {
   if (watch->order.has_races()) found_races.store(true, std::memory_order_relaxed);
 }
 
-// A command of a list of relaxed ordering that may run beside its neighbours.
-bool may_overlap(const Packet& packet) {
-  const bool moves = packet.op == Op::Copy || packet.op == Op::Fill || packet.op == Op::CopyBoxes || packet.op == Op::Launch;
-  return moves && !packet.n_waits && !packet.signal;
+// Whether a command separates those in front of it from those behind it, in a list that is not in order. Others only begin in
+// their order; so what one waits for is there for the next ones, too, but its end says nothing about those in front of it. What
+// the specification leaves open counts as a barrier.
+bool separates(const Packet& packet) {
+  switch (packet.op) {
+    case Op::Copy:
+    case Op::Fill:
+    case Op::CopyBoxes:
+    case Op::Launch:
+    case Op::Timestamp:
+    case Op::QueryTimestamps:
+    case Op::Reset:
+    case Op::Prefetch:
+    case Op::Advise:
+      return false;
+    case Op::Barrier:
+      return !packet.n_waits;  // one with events waits for them alone
+    default:
+      return true;
+  }
 }
 
 class Submitter {
@@ -66,21 +83,22 @@ class Submitter {
   Submitter(Watch& watch, Ring& ring, uint64_t before)
       : watch_(watch), ring_(ring), done_(ring.completed().value.load(std::memory_order_acquire)), position_(before) {}
 
-  // Submits the command that is in `use`.
-  void submit(const CallSite* site, uint64_t behind) {
+  // Submits the command that is in `use`. It is behind so many of the ring; `separates`: behind all, and in front of all others.
+  void submit(const CallSite* site, uint64_t behind, bool separates) {
     CommandUse& use = watch_.use;
     use.device = &ring_.device();
     use.card = &ring_.device().root();
     use.name.ring = ring_.number();
     use.name.position = ++position_;
     use.name.site = site;
-    use.behind = behind;
+    use.behind = separates ? position_ - 1 : behind;
+    use.blocks = separates;
     std::erase_if(use.waits, [&](const CommandWait& wait) { return wait.event && signalled_before(wait.event); });
     if (!watch_.order.lost()) watch_.order.submit(use, done_);
   }
-  void submit(const Packet& packet, const CallSite* site) {
+  void submit(const Packet& packet, const CallSite* site, bool in_order) {
     read_command_use(packet, nullptr, watch_.use);
-    submit(site, position_);
+    submit(site, 0, in_order || separates(packet));
   }
   void submit_all(const ExecutePacket& packet) {
     const WaitFor* targets = const_cast<ExecutePacket&>(packet).targets();
@@ -88,13 +106,13 @@ class Submitter {
     read_command_use(packet, nullptr, whole);
     for (uint32_t i = 0; i < packet.count; ++i) submit_program(*packet.programs()[i], &targets, &whole.waits);
     std::swap(watch_.use, whole);
-    submit(nullptr, position_);
+    submit(nullptr, position_, true);
   }
   void submit(Fence* fence) {
     watch_.use.clear();
     watch_.use.signals = fence;
     watch_.use.scopes = ZE_EVENT_SCOPE_FLAG_HOST;
-    submit(nullptr, position_);
+    submit(nullptr, position_, true);
   }
 
  private:
@@ -105,20 +123,17 @@ class Submitter {
   // `waits`: of the whole execution, for its first command.
   void submit_program(Program& program, const WaitFor** targets, std::vector<CommandWait>* waits) {
     const auto found = watch_.recorded.find(&program);
-    uint64_t run = position_;  // where commands began that may overlap
+    const uint64_t begin = position_;  // a list is behind all that its queue got before
     uint64_t index = 0;
     each_of(program, [&](const Packet& packet) {
       CommandUse& use = watch_.use;
       read_command_use(packet, targets, use);
       use.waits.insert(use.waits.end(), waits->begin(), waits->end());
       waits->clear();
-      const bool overlaps = program.relaxed() && may_overlap(packet);
       const bool known = found != watch_.recorded.end() && index < found->second.size();
       const CallSite* site = known ? found->second[index] : nullptr;
       ++index;
-      if (!overlaps) run = position_;
-      submit(site, run);
-      if (!overlaps) run = position_;
+      submit(site, begin, program.in_order() || separates(packet));
     });
   }
 
@@ -137,7 +152,7 @@ void observe(Ring& ring, const Packet& packet, uint64_t before, Fence* fence) {
       if (packet.op == Op::Execute) {
         to.submit_all(static_cast<const ExecutePacket&>(packet));
       } else {
-        to.submit(packet, append_site);
+        to.submit(packet, append_site, append_in_order);
       }
       if (fence) to.submit(fence);
     } catch (...) {
@@ -148,19 +163,27 @@ void observe(Ring& ring, const Packet& packet, uint64_t before, Fence* fence) {
 
 [[gnu::constructor]] void watch_submissions() { submission_observer.store(observe); }
 
+const char* why_unordered(const Race& race, bool one_list) {
+  if (race.reused) return ", and the event for which the second waits was signalled before, and not reset since";
+  if (race.passed) return ", and the barrier between them waits for its events alone, not for the first";
+  return one_list ? ", and nothing makes the second wait: their list is not in order" : ", and nothing orders the two";
+}
+
 void report_race(const Race& race) {
   if (race.ordered) return report_invisible(race);
   if (!is_checked(kCheckRaces)) return;
   const CallSite *first = race.before.command.site, *second = race.after.command.site;
   const uint64_t place = (first ? first->number : 1) * 31 + (second ? second->number : 1);
-  if (seen(Rule::CommandRace, place)) return;
+  // One ring: one list, as each list is behind the one before.
+  const bool one_list = race.before.command.ring == race.after.command.ring;
+  const Rule rule = one_list ? Rule::MissingBarrier : Rule::CommandRace;
+  if (seen(rule, place)) return;
   const std::string message = race.after.command.text() + (race.after.writes ? " writes" : " reads") + " memory that " +
                               race.before.command.text() + (race.before.writes ? " writes" : " reads") +
-                              (race.reused ? ", and the event for which the second waits was signalled before, and not reset since"
-                                           : ", and nothing orders the two");
+                              why_unordered(race, one_list);
   char where[256];
   describe_address(race.address, where, sizeof where);
-  Finding finding{Rule::CommandRace, place, message, "", "", "", where, "the first: " + race.before.text()};
+  Finding finding{rule, place, message, "", "", "", where, "the first: " + race.before.text()};
   finding.memory += where_made(reinterpret_cast<const void*>(race.address));
   if (second) {
     finding.call = second->call;
@@ -208,6 +231,7 @@ void saw_fence(ze_result_t result, ze_fence_handle_t handle) {
 void note_append(const CommandList& list) {
   const CallSite* site = current_call_site();
   append_site = site;
+  append_in_order = list.in_order();
   if (list.immediate()) return;
   with_order([&](Watch& watch) {
     std::vector<const CallSite*>& sites = watch.recorded[&list.program()];
@@ -257,6 +281,7 @@ void note_freed(const MemoryRange& memory) {
 
 void note_appended(ze_command_list_handle_t handle) {
   append_site = nullptr;
+  append_in_order = true;
   report_races();
   auto* list = checked<CommandList>(handle);
   ze_command_queue_mode_t mode;

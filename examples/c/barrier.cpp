@@ -9,15 +9,16 @@ int main() {
   uint32_t* first = s.local<uint32_t>(kCount);
   uint32_t* second = s.host<uint32_t>(kCount);
   std::fill_n(second, kCount, 0);
-  ze_event_pool_handle_t pool = s.pool(2);
-  ze_event_handle_t go = s.event(pool, 0), passed = s.event(pool, 1);
+  ze_event_pool_handle_t pool = s.pool(3);
+  ze_event_handle_t go = s.event(pool, 0), passed = s.event(pool, 1), filled = s.event(pool, 2);
   ze_command_queue_handle_t queue = s.queue();
   ze_command_list_handle_t list = s.list();
 
   uint32_t pattern = 3;
-  CHECK(zeCommandListAppendMemoryFill(list, first, &pattern, sizeof pattern, kCount * sizeof *first, nullptr, 0, nullptr));
-  // It needs no events; here they make it observable.
-  CHECK(zeCommandListAppendBarrier(list, passed, 1, &go));
+  CHECK(zeCommandListAppendMemoryFill(list, first, &pattern, sizeof pattern, kCount * sizeof *first, filled, 0, nullptr));
+  // It needs no events; here they make it observable. With events, a barrier waits for these alone, so the fill has one, too.
+  ze_event_handle_t awaited[2] = {go, filled};
+  CHECK(zeCommandListAppendBarrier(list, passed, 2, awaited));
   CHECK(zeCommandListAppendMemoryCopy(list, second, first, kCount * sizeof *first, nullptr, 0, nullptr));
   CHECK(zeCommandListClose(list));
   CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
@@ -30,7 +31,7 @@ int main() {
   prove(second[0] == 3 && second[kCount - 1] == 3, "the copy after the barrier read the whole fill");
   prove(zeEventQueryStatus(passed) == ZE_RESULT_SUCCESS, "the barrier has completed");
 
-  for (ze_event_handle_t event : {go, passed}) CHECK(zeEventDestroy(event));
+  for (ze_event_handle_t event : {go, passed, filled}) CHECK(zeEventDestroy(event));
   CHECK(zeEventPoolDestroy(pool));
   CHECK(zeCommandListDestroy(list));
   CHECK(zeCommandQueueDestroy(queue));

@@ -23,6 +23,7 @@ from tests.abi.calls import (
     Calls,
     read,
     run_python,
+    write,
 )
 from tests.checking.programs import checked, expect
 from tests.patience import PATIENCE
@@ -156,6 +157,7 @@ def test_a_list_is_executed_behind_the_memory_that_it_names(az: Calls, what: str
         event = az.event(pool, 0)
         az.ok("zeCommandListAppendQueryKernelTimestamps", made.handle, 1, byref(event), memory, None, None, 0, None)
     else:
+        write(memory, bytes(SIZE))  # groups: none
         kernel = nothing.on(ctx)
         az.ok("zeKernelSetGroupSize", kernel.handle, 1, 1, 1)
         az.ok("zeCommandListAppendLaunchKernelIndirect", made.handle, kernel.handle, c_void_p(memory), None, 0, None)
@@ -215,7 +217,8 @@ WAITS: dict[str, Callable[[Calls, c_void_p, c_void_p], None]] = {
 def test_memory_is_freed_after_a_wait(
     az: Calls, context: c_void_p, wait: Callable[[Calls, c_void_p, c_void_p], None]
 ) -> None:
-    lst, memory, other = az.immediate(context, mode=ASYNCHRONOUS), az.memory(context, SIZE), az.memory(context, SIZE)
+    lst = az.immediate(context, mode=ASYNCHRONOUS, flags=ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER)
+    memory, other = az.memory(context, SIZE), az.memory(context, SIZE)
     event = az.events(context, 1)[0]
     with checked("memory", "sync", "races") as found:
         az.fill(lst, memory, 7, SIZE)

@@ -14,6 +14,7 @@ from tests.abi.calls import ASYNCHRONOUS, DEVICE_LOST, FOREVER, SYNCHRONOUS, Cal
 from tests.checking.programs import Found, checked, expect
 
 SIZE = 64
+IMMEDIATE_IN_ORDER = ze.ZE_COMMAND_QUEUE_FLAG_IN_ORDER
 
 
 class Program:
@@ -121,7 +122,7 @@ def test_a_list_of_relaxed_ordering(az: Calls, context: c_void_p) -> None:
         az.close(made)
         az.execute(queue, made)
         az.finish(queue)
-    expect("command-race", found)
+    expect("missing-barrier", found)
 
 
 def test_a_region_beside_a_fill(az: Calls, two: Program) -> None:
@@ -239,11 +240,6 @@ def by_a_synchronous_list(az: Calls, two: Program) -> None:
     az.copy(two.two, two.other, two.memory, SIZE)
 
 
-def by_one_queue(az: Calls, two: Program) -> None:
-    az.fill(two.one, two.memory, 1, SIZE)
-    az.copy(two.one, two.other, two.memory, SIZE)
-
-
 def by_lists_of_one_queue(az: Calls, two: Program) -> None:
     queue, lists = az.queue(two.context, mode=ASYNCHRONOUS), [az.list(two.context) for _ in range(2)]
     az.fill(lists[0], two.memory, 1, SIZE)
@@ -283,7 +279,7 @@ def by_the_loss_of_a_queue(az: Calls, two: Program) -> None:
 
 def by_the_loss_of_a_queue_that_an_event_tells(az: Calls, two: Program) -> None:
     other = az.context()
-    lost, done = az.immediate(other, mode=ASYNCHRONOUS), az.events(other, 1)[0]
+    lost, done = az.immediate(other, mode=ASYNCHRONOUS, flags=IMMEDIATE_IN_ORDER), az.events(other, 1)[0]
     az.copy(lost, two.memory, two.other, SIZE, waits=[gate := az.events(other, 1)[0]])
     az.call("zeCommandListAppendMemoryCopy", lost, 0x700000001000, two.memory, SIZE, done, 0, None)
     az.ok("zeEventHostSignal", gate)
@@ -295,7 +291,7 @@ def by_the_loss_of_a_queue_that_an_event_tells(az: Calls, two: Program) -> None:
 
 def by_the_loss_of_a_queue_that_a_fence_tells(az: Calls, two: Program) -> None:
     other = az.context()
-    lost, commands = az.queue(other, mode=ASYNCHRONOUS), az.list(other)
+    lost, commands = az.queue(other, mode=ASYNCHRONOUS), az.list(other, flags=ze.ZE_COMMAND_LIST_FLAG_IN_ORDER)
     az.call("zeCommandListAppendMemoryCopy", commands, 0x700000001000, two.memory, SIZE, None, 0, None)
     az.copy(commands, two.memory, two.other, SIZE)
     az.close(commands)
@@ -348,7 +344,6 @@ def by_the_waits_of_an_execution(az: Calls, two: Program) -> None:
         by_a_query,
         by_a_fence,
         by_a_synchronous_list,
-        by_one_queue,
         by_lists_of_one_queue,
         by_the_device,
         by_a_graph,

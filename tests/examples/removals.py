@@ -31,10 +31,8 @@ ALONE = {"ANYZERO_THREADS": "1", "ANYZERO_KERNEL_TIMEOUT": "0.5"}
 NO_DEVICE = {"ZE_AFFINITY_MASK": "9"}
 
 PYTHON = [
-    Removal(
-        "barrier.py", "        cl.barrier(signal=passed, wait=go)  # needs no events; here they make it observable\n"
-    ),
-    Removal("barrier.py", "signal=passed, wait=go", "signal=passed"),
+    Removal("barrier.py", "        cl.barrier(signal=passed, wait=[go, filled])\n"),
+    Removal("barrier.py", "signal=passed, wait=[go, filled]", "signal=passed"),
     Removal("build_log.py", "-ze-opt-level=1 -ze-sing", "-ze-opt-level=1"),
     Removal("build_log.py", "source[:400]", "source"),
     Removal(
@@ -85,8 +83,8 @@ PYTHON = [
     Removal("memory_barrier.py", 'signal_scope="device", '),
     Removal("memory_kinds.py", '        lst.advise(moving, "preferred_on_host").wait()\n'),
     Removal("memory_kinds.py", "        lst.prefetch(moving).wait()\n"),
-    Removal("memory_ranges_barrier.py", "signal=passed, wait=go", "signal=passed"),
-    Removal("memory_ranges_barrier.py", "cl.barrier(one, other, signal=passed, wait=go)", "pass"),
+    Removal("memory_ranges_barrier.py", "signal=passed, wait=[go, *filled]", "signal=passed"),
+    Removal("memory_ranges_barrier.py", "cl.barrier(one, other, signal=passed, wait=[go, *filled])", "pass"),
     Removal("module_variables.py", "    table.copy_from(np.array([1, 2, 3, 4], np.float32))\n"),
     Removal("native_binary.py", "    module.save(entry)\n"),
     Removal("native_binary.py", "    entry.write_bytes(entry.read_bytes()[:-100])\n"),
@@ -119,8 +117,8 @@ PYTHON = [
 ]
 
 CPP = [
-    Removal("c/barrier.cpp", "  CHECK(zeCommandListAppendBarrier(list, passed, 1, &go));\n"),
-    Removal("c/barrier.cpp", "passed, 1, &go", "passed, 0, nullptr"),
+    Removal("c/barrier.cpp", "  CHECK(zeCommandListAppendBarrier(list, passed, 2, awaited));\n", "  (void)awaited;\n"),
+    Removal("c/barrier.cpp", "passed, 2, awaited", "passed, 0, awaited"),
     Removal("c/build_log.cpp", "-ze-opt-level=1 -ze-sing", "-ze-opt-level=1"),
     Removal("c/build_log.cpp", "code.begin() + 400", "code.end()"),
     Removal("c/cache_hints.cpp", "shared(ZE_HOST_MEM_ALLOC_FLAG_BIAS_INITIAL_PLACEMENT)", "shared(0)"),
@@ -182,7 +180,8 @@ CPP = [
     Removal("c/memory_kinds.cpp", "  s.run(queue, back);\n"),
     Removal(
         "c/memory_ranges_barrier.cpp",
-        "  CHECK(zeCommandListAppendMemoryRangesBarrier(list, 2, sizes, ranges, passed, 1, &go));\n",
+        "  CHECK(zeCommandListAppendMemoryRangesBarrier(list, 2, sizes, ranges, passed, 3, awaited));\n",
+        "  (void)awaited;\n",
     ),
     Removal("c/module_variables.cpp", "  copy(table, other, sizeof other);\n"),
     Removal("c/native_binary.cpp", "  fs::resize_file(entry, fs::file_size(entry) - 100);\n"),

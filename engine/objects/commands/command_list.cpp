@@ -10,7 +10,7 @@
 namespace anyzero {
 
 CommandList::CommandList(Context& context, Device& device, uint32_t ordinal, ze_command_list_flags_t flags, bool is_mutable)
-    : context_(&context), device_(device), ordinal_(ordinal), flags_(flags), mutable_(is_mutable), program_(new Program) {
+    : context_(&context), device_(device), ordinal_(ordinal), flags_(flags), mutable_(is_mutable), program_(new_program()) {
   note_allowed(allocation_changes.load(std::memory_order_relaxed));
 }
 
@@ -90,7 +90,7 @@ ze_result_t CommandList::reset() {
   Exclusive turn(*this, solitude());
   if (program_->shared()) {
     // A queue still runs the program, or a clone shares it: the list gets a new one.
-    Program* fresh = new Program;
+    Program* fresh = new_program();
     program_->release();
     program_ = fresh;
   } else {

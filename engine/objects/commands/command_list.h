@@ -131,6 +131,11 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   ze_result_t append_inference(Inference& inference, Event* signal, uint32_t n, Event* const* waits);
 
   bool immediate() const { return ring_ != nullptr; }
+  // Whether the specification lets each command begin only when the one before is done; here they run so in all lists but relaxed
+  // ones.
+  bool in_order() const {
+    return immediate() ? choice_.flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER : flags_ & ZE_COMMAND_LIST_FLAG_IN_ORDER;
+  }
   // Whether an append waits for its command.
   bool synchronous() const { return immediate() && choice_.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS; }
   bool closed() const { return closed_; }
@@ -159,6 +164,7 @@ class CommandList : public Object<CommandList, Kind::CommandList> {
   template <class P, class Fill>
   [[gnu::always_inline]] ze_result_t append(uint64_t cost, size_t extra, Event* signal, uint32_t n, Event* const* waits,
                                             Fill&& fill);
+  Program* new_program() const { return new Program(flags_ & ZE_COMMAND_LIST_FLAG_IN_ORDER); }
   ze_result_t submit(uint64_t before, uint64_t position, bool cheap);
   ze_result_t refuse_closed() const;
   ze_result_t ignore_closed() const;

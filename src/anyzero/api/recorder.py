@@ -210,6 +210,8 @@ class Recorder(Launcher[Appended]):
     def barrier(self, *ranges: Buffer, signal: Event | None = None, wait: Waits = None) -> Appended:
         """Finish all commands before it before any command after it begins; with buffers, for those ranges.
 
+        With ``wait=``, in a list that is not in order, it waits for these events alone.
+
         >>> ctx = az.device().context()
         >>> with ctx.immediate() as lst:
         ...     lst.barrier().wait(timeout=5)

@@ -156,6 +156,12 @@ RULES: Final = {
             "Let one wait for an event of the other, put a barrier between them, or append both to one in-order list.",
         ),
         Rule(
+            "missing-barrier",
+            "races",
+            "Commands of one list only begin in order; a barrier, an event or an in-order list makes one wait.",
+            "Add a barrier or an event, or ZE_COMMAND_LIST_FLAG_IN_ORDER (immediate: ZE_COMMAND_QUEUE_FLAG_IN_ORDER).",
+        ),
+        Rule(
             "other-context",
             "strict",
             "The objects of a command belong to the context of its command list.",
