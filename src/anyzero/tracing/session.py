@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from anyzero import errors
 from anyzero.api.library import LIBRARY_PATH
+from anyzero.own_folder import OwnFolder
 from anyzero.tracing import chrome, page, summary
 from anyzero.tracing.recording import Recording, read
 from anyzero.ze import source_lines
@@ -44,15 +44,15 @@ class trace:  # noqa: N801
         if self._path is not None and not self._path.parent.is_dir():
             raise FileNotFoundError(f"az.trace: there is no folder {self._path.parent}")
         self._recording: Recording | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: OwnFolder | None = None
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="anyzero-trace-")
+        self._folder = OwnFolder("anyzero-trace-")
         begin = _library().zexTraceStart
         begin.argtypes = ctypes.c_char_p, ctypes.c_uint64
         number = begin(os.fsencode(self._file), _RECORDS)
         if number:
-            self._folder.cleanup()
+            self._folder.remove()
             busy = "a recording is already running, of another az.trace or by `anyzero trace`"
             raise errors.Unavailable(
                 f"az.trace: {busy if number == _BUSY else os.strerror(number)}",
@@ -71,15 +71,17 @@ class trace:  # noqa: N801
         if self._lines:
             source_lines.stop_recording(_library(), str(LIBRARY_PATH))
         _library().zexTraceStop()
+        if not self._folder.own:
+            return  # a forked child: the recording is its parent's
         self._recording = read(self._file)
-        self._folder.cleanup()
+        self._folder.remove()
         if self._path is not None:
             save([self._recording], self._path)
 
     @property
     def _file(self) -> Path:
         assert self._folder is not None
-        return Path(self._folder.name) / "recording"
+        return self._folder.path / "recording"
 
     @property
     def recording(self) -> Recording:
