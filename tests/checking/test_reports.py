@@ -263,8 +263,18 @@ def test_a_damaged_file_gives_the_findings_that_are_whole(tmp_path: Path) -> Non
 
 
 def test_files_are_uris_in_sarif(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    files = {"a b.cl": "a%20b.cl", str(tmp_path / "ü.cl"): "%C3%BC.cl", "/x y/k.cl": "file:///x%20y/k.cl"}
+    """Relative to the root of the repository, as code scanning takes them, wherever the program ran."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    files = {
+        "a b.cl": "sub/a%20b.cl",
+        str(tmp_path / "ü.cl"): "%C3%BC.cl",
+        "../50%#?.cl": "50%25%23%3F.cl",
+        str(tmp_path / "sub" / ".." / "k.cl"): "k.cl",
+        "/x y/k.cl": "file:///x%20y/k.cl",
+        "../../k.cl": (tmp_path.parent / "k.cl").as_uri(),
+    }
     for file, uri in files.items():
         frame = Frame(file, 0, "k")
         finding = Finding(RULES["leak"], "m", 1, "k", "", (frame,), "", "", "", "")
