@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from anyzero.checking.finding import read_folder
 from anyzero.tools.cli import main
 from tests.abi.loaders import LOADER, build_program, compiler
 from tests.checking.test_reports import PROGRAM
@@ -179,6 +181,58 @@ def test_what_static_objects_free_is_no_leak(destructor: bool, tmp_path: Path) -
     subprocess.run([compiler(), *flags, "-lstdc++", *where], check=True)
     done = tool("check", "--", str(tmp_path / "late"), folder=tmp_path)
     assert done.returncode == (0 if destructor else 3), done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+def test_a_program_that_is_ended_from_its_terminal_is_reported(number: signal.Signals, tmp_path: Path) -> None:
+    """A terminal sends the signal to both."""
+    begin = "import resource, signal\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))"
+    begin += f"\nsignal.signal({number:d}, signal.SIG_DFL)"
+    (tmp_path / "program.py").write_text(f"{begin}\n{PROGRAM}print('there', flush=True)\ninput()\n")
+    command = [sys.executable, "-m", "anyzero.tools", "check", "--format", "json", "-o", "out.json", "--"]
+    process = subprocess.Popen(
+        [*command, sys.executable, "program.py", "11"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "there\n"
+        os.killpg(process.pid, number)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + number, said
+    assert [each["rule"] for each in json.loads((tmp_path / "out.json").read_text())] == ["out-of-bounds-write"]
+
+
+IN_WORKERS = """\
+import subprocess, sys
+
+for size in ("11", "11", "12"):
+    subprocess.run([sys.executable, "program.py", size], check=True)
+"""
+
+
+def test_a_mistake_of_several_processes_is_one(tmp_path: Path) -> None:
+    """As of the workers of a test run: the addresses differ, and may the work-items."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "workers.py").write_text(IN_WORKERS)
+    done = tool("check", "--format", "json", "--", sys.executable, "workers.py", folder=tmp_path)
+    (found,) = json.loads(done.stdout)
+    assert (found["rule"], found["count"]) == ("out-of-bounds-write", 4)
+    assert done.stderr.endswith("anyzero check: 1 mistake: 1 out-of-bounds-write\n")
+
+
+def test_two_mistakes_of_a_process_stay_two(tmp_path: Path) -> None:
+    """The driver tells them apart by their memory, whose addresses are no names across processes."""
+    line = json.dumps({"rule": "leak", "message": "64 bytes at 0x7f00 are left", "caller": "main+0x10", "count": 1})
+    other = line.replace("0x7f00", "0x7f40")
+    (tmp_path / "1.jsonl").write_text(f"{line}\n{other}\n")
+    (tmp_path / "2.jsonl").write_text(f"{other}\n")
+    assert [each.count for each in read_folder(tmp_path)] == [2, 1]
 
 
 IN_BLOCK = """\

@@ -77,7 +77,7 @@ class NotStartedError(Exception):
 def run_to_end(command: list[str], environ: Mapping[str, str]) -> int:
     """Run a program beside this one; return its exit code, or 128 and the number of the signal that ended it.
 
-    Ctrl-C is for the program, and a request to end is passed on to it. Raises NotStartedError.
+    Signals of the terminal are for the program, and a request to end is passed on to it. Raises NotStartedError.
     """
     try:
         # It gets what it would without a program in between: descriptors that a shell opens for it, as with <(…).
@@ -88,7 +88,8 @@ def run_to_end(command: list[str], environ: Mapping[str, str]) -> int:
     def pass_on(number: int, frame: FrameType | None) -> None:
         program.send_signal(number)
 
-    chosen: dict[int, Any] = {signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}
+    chosen: dict[int, Any] = dict.fromkeys((signal.SIGINT, signal.SIGQUIT), signal.SIG_IGN)
+    chosen |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP), pass_on)
     before = {number: signal.signal(number, handler) for number, handler in chosen.items()}
     try:
         code = program.wait()
