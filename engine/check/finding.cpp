@@ -306,6 +306,8 @@ void check_as_told() {
   // Also without a finding, the file shows that the process was checked.
   auto all = findings().open();
   open_in_folder(*all);
+  if (*report_folder && !all->file)
+    std::fprintf(stderr, "anyzero check: no report in %s: %s\n", report_folder, std::strerror(errno));
 }
 
 }  // namespace anyzero

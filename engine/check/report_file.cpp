@@ -43,7 +43,10 @@ bool ReportFile::open_again() {
 
 bool ReportFile::write(std::string_view bytes, off_t at) {
   if (!*this || (!is_own(descriptor_) && !open_again())) return false;
-  return pwrite(descriptor_, bytes.data(), bytes.size(), at) == static_cast<ssize_t>(bytes.size());
+  if (pwrite(descriptor_, bytes.data(), bytes.size(), at) == static_cast<ssize_t>(bytes.size())) return true;
+  // A full file system has room for no more than this.
+  fchmod(descriptor_, kIncomplete);
+  return false;
 }
 
 }  // namespace anyzero

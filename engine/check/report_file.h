@@ -18,10 +18,12 @@ class ReportFile {
   void close();
 
   explicit operator bool() const { return !path_.empty(); }
-  // False if not all of it was written.
+  // False if not all of it was written. The file's mode then says that it is incomplete.
   bool write(std::string_view bytes, off_t at);
 
  private:
+  static constexpr mode_t kIncomplete = 0700;
+
   bool is_own(int descriptor) const;
   bool open_again();
 

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "../abi/gen/ze_api.h"
 #include "../system/new_file.h"
@@ -25,7 +26,8 @@ constexpr uint64_t kMostSamples = 20'000;
   const ProfileOptions options{.rate = rate,
                                .clock = std::string_view(clock) == "timer" ? SampleClock::Timer : SampleClock::Any,
                                .lanes = std::string_view(lanes) == "lanes"};
-  make_own_file(wanted + at, "azprofile", [&](const char* path) { return start_profile(path, options); });
+  const bool began = make_own_file(wanted + at, "azprofile", [&](const char* path) { return start_profile(path, options); });
+  if (!began) std::fprintf(stderr, "anyzero: no profile in %s: %s\n", wanted + at, std::strerror(errno));
 }
 
 }  // namespace

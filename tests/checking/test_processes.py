@@ -235,6 +235,51 @@ def test_two_mistakes_of_a_process_stay_two(tmp_path: Path) -> None:
     assert [each.count for each in read_folder(tmp_path)] == [2, 1]
 
 
+NO_ROOM = """\
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+"""
+
+
+def test_mistakes_that_there_is_no_room_for_are_missed(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(NO_ROOM + PROGRAM)
+    done = tool("check", "--", sys.executable, "program.py", "11", folder=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "anyzero check: mistakes are missing here" in done.stderr
+    assert "no mistakes found" not in done.stderr
+    in_block = PROGRAM.replace("with az.device", "with az.check(), az.device")
+    (tmp_path / "program.py").write_text(NO_ROOM + in_block)
+    command = [sys.executable, "program.py", "11"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert "az.check: there was no room for some of the mistakes" in done.stderr
+
+
+@pytest.mark.parametrize("size", ["64k", "512k", "64m"])
+@pytest.mark.parametrize("name", ["trace", "profile"])
+def test_a_full_temporary_folder_does_no_harm_to_the_program(name: str, size: str, tmp_path: Path) -> None:
+    """Files of a recording and a profile are mapped: a write to a page that there is no room for raises SIGBUS."""
+    (tmp_path / "program.py").write_text(WORK + "print('ended')\n")
+    (tmp_path / "small").mkdir()
+    inside = ["unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c"]
+    mounts = f"mount -t tmpfs -o size={size} tmpfs small"
+    if subprocess.run([*inside, mounts], cwd=tmp_path, capture_output=True, check=False).returncode:
+        pytest.skip("NOT TESTED: a full file system, which this system does not let the test make")
+    command = [sys.executable, "-m", "anyzero.tools", name, *RESULTS[name], "--", sys.executable, "program.py", "10"]
+    done = subprocess.run(
+        [*inside, f'{mounts} && TMPDIR="$PWD/small" exec "$@"', "sh", *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout[:5]) == (0, "ended"), done.stderr
+    if name == "trace":
+        assert ("records are missing" in done.stderr) == (size != "64m")
+        assert size != "64m" or "write" in done.stdout
+
+
 IN_BLOCK = """\
 import os, sys
 import anyzero as az

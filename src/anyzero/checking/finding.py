@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from anyzero.checking.rules import RULES, Rule
 
-__all__ = ["Finding", "Frame", "read", "read_folder"]
+__all__ = ["Finding", "Frame", "is_complete", "read", "read_folder"]
 
 _FRAME = re.compile(r'File "(?P<file>[^\n]*?)", line (?P<line>\d+), in (?P<function>[^\n]*)(?:\n {4}(?P<text>[^\n]*))?')
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
@@ -93,6 +94,11 @@ def read(path: Path) -> Iterator[Finding]:
         }
         stack = tuple(_frame(each) for each in _FRAME.finditer(str(found.get("stack", ""))))
         yield Finding(rule=rule, message=message, count=count, stack=stack, **texts)
+
+
+def is_complete(path: Path) -> bool:
+    """Whether the driver could write all findings to the file. If not, it makes the file executable."""
+    return not path.stat().st_mode & stat.S_IXUSR
 
 
 def read_folder(folder: Path) -> list[Finding]:

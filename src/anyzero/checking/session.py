@@ -78,7 +78,12 @@ class check:  # noqa: N801
         if not self._folder.own:
             return  # a forked child: the findings are its parent's
         self.findings = list(finding.read(self._file))
+        complete = finding.is_complete(self._file)
         self._folder.remove()
+        if not complete and error is None:
+            raise errors.Unavailable(
+                "az.check: there was no room for some of the mistakes", remedy="Look at TMPDIR, where they are kept."
+            )
         if not self.findings or not self._raises:
             return
         if error is None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from anyzero.checking import formats
-from anyzero.checking.finding import read_folder
+from anyzero.checking.finding import is_complete, read_folder
 from anyzero.checking.session import USUAL
 from anyzero.tools.run import OWN_FAILURE, NotStartedError, folder_of_results, run_beside, show, unwritable
 
@@ -38,7 +38,8 @@ def run(
             added = {"ANYZERO_CHECK": wanted, "ANYZERO_CHECK_REPORT": str(folder)}
             code = run_beside(command, added, devices=devices, profile=profile, loader=loader)
             findings = read_folder(folder)
-            checked = any(folder.iterdir())
+            files = list(folder.iterdir())
+            complete = all(map(is_complete, files))
     except NotStartedError as error:
         return error.code
     if path is not None:
@@ -50,6 +51,11 @@ def run(
     elif form != "text":
         failed = show("check", formats.FORMATS[form](findings))
         code = code or failed
-    said = formats.summary(findings) if checked else "the program did not use the driver of this package: not checked"
+    if not complete:
+        print("anyzero check: mistakes are missing here: the temporary folder was full (TMPDIR)", file=sys.stderr)
+        code = code or MISTAKES
+        if not findings:
+            return code
+    said = formats.summary(findings) if files else "the program did not use the driver of this package: not checked"
     print(f"anyzero check: {said}", file=sys.stderr)
     return code or (MISTAKES if findings else 0)

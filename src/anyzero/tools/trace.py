@@ -35,8 +35,11 @@ def run(
     except NotStartedError as error:
         return error.code
     if not recordings:
-        print("anyzero trace: the program did not use the driver of this package: nothing recorded", file=sys.stderr)
+        why = "the program did not use the driver of this package, or has said what prevents a recording"
+        print(f"anyzero trace: nothing recorded: {why}", file=sys.stderr)
         return code
+    if any(each.dropped for each in recordings):
+        print("anyzero trace: records are missing: the temporary folder was full (TMPDIR)", file=sys.stderr)
     if path is not None:
         try:
             save(recordings, path)

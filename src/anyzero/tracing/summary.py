@@ -125,6 +125,9 @@ def tables(recordings: list[Recording], *, rows: int = 20) -> Iterator[str]:
     if lost := sum(each.lost for each in recordings):
         yield ""
         yield f"{lost:,} older records were replaced by newer ones: the tables cover the end of the recording only."
+    if dropped := sum(each.dropped for each in recordings):
+        yield ""
+        yield f"At least {dropped:,} records are missing: the temporary folder was full (TMPDIR)."
 
 
 def _table(title: str, found: list[Row], most: int) -> Iterator[str]:
