@@ -226,6 +226,16 @@ def test_a_mistake_of_several_processes_is_one(tmp_path: Path) -> None:
     assert done.stderr.endswith("anyzero check: 1 mistake: 1 out-of-bounds-write\n")
 
 
+def test_a_check_in_a_check_reports_to_both(tmp_path: Path) -> None:
+    """As in a build whose tests are checked already."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    inner = [sys.executable, "-m", "anyzero.tools", "check", "--", sys.executable, "program.py", "11"]
+    done = tool("check", "--format", "json", "--", *inner, folder=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("anyzero check: 1 mistake: 1 out-of-bounds-write\n") == 2
+    assert [each["rule"] for each in json.loads(done.stdout)] == ["out-of-bounds-write"]
+
+
 def test_two_mistakes_of_a_process_stay_two(tmp_path: Path) -> None:
     """The driver tells them apart by their memory, whose addresses are no names across processes."""
     line = json.dumps({"rule": "leak", "message": "64 bytes at 0x7f00 are left", "caller": "main+0x10", "count": 1})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from anyzero.checking import formats
@@ -40,6 +43,7 @@ def run(
             findings = read_folder(folder)
             files = list(folder.iterdir())
             complete = all(map(is_complete, files))
+            _hand_on(files)
     except NotStartedError as error:
         return error.code
     if path is not None:
@@ -59,3 +63,13 @@ def run(
     said = formats.summary(findings) if files else "the program did not use the driver of this package: not checked"
     print(f"anyzero check: {said}", file=sys.stderr)
     return code or (MISTAKES if findings else 0)
+
+
+def _hand_on(files: list[Path]) -> None:
+    """Give the findings to an `anyzero check` that this one runs in: it has replaced its variables for the program."""
+    outer = os.environ.get("ANYZERO_CHECK_REPORT")
+    if not outer or not Path(outer).is_dir():
+        return
+    for file in files:
+        with suppress(OSError):  # a full temporary folder: this report has them
+            shutil.copy(file, Path(outer) / f"{os.getpid()}-{file.name}")

@@ -139,7 +139,8 @@ def _table(title: str, found: list[Row], most: int) -> Iterator[str]:
         times = (_time(row.total), f"{row.count:,}", _time(row.mean), _time(row.least), _time(row.most))
         line = f"{row.total / total:6.1%} " + " ".join(f"{each:>9}" for each in times)
         rate = f"{row.nbytes / row.total:.2f}" if row.nbytes and row.total else ""
-        yield f"{line} {rate:>7}  {row.name}" if sized else f"{line}  {row.name}"
+        name = "".join(each if each.isprintable() else repr(each)[1:-1] for each in row.name)
+        yield f"{line} {rate:>7}  {name}" if sized else f"{line}  {name}"
     if len(found) > most:
         yield f"{'':>6} and {len(found) - most} more"
 
