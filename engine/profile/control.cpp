@@ -6,6 +6,7 @@
 
 #include "../abi/gen/ze_api.h"
 #include "../system/new_file.h"
+#include "../system/thread.h"
 #include "sampler.h"
 
 namespace anyzero {
@@ -15,7 +16,7 @@ namespace {
 constexpr uint64_t kMostSamples = 20'000;
 
 // "RATE:CLOCK:LANES:FOLDER", as `anyzero profile` writes it.
-[[gnu::constructor]] void begin_sampling() {
+void sample_as_told() {
   // Ignored in programs with more privileges than their caller.
   const char* wanted = secure_getenv("ANYZERO_SAMPLES");
   if (!wanted || !*wanted) return;
@@ -28,6 +29,12 @@ constexpr uint64_t kMostSamples = 20'000;
                                .lanes = std::string_view(lanes) == "lanes"};
   const bool began = make_own_file(wanted + at, "azprofile", [&](const char* path) { return start_profile(path, options); });
   if (!began) std::fprintf(stderr, "anyzero: no profile in %s: %s\n", wanted + at, std::strerror(errno));
+}
+
+[[gnu::constructor]] void begin_sampling() {
+  sample_as_told();
+  // A forked child has a profile of its own. This handler comes behind the sampler's, which ends the parent's there.
+  if (is_profiled()) at_fork_child(sample_as_told);
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ Profile& profile() {
     // A child inherits neither its parent's clocks nor its file.
     at_fork_child([] {
       profile_number.store(0);
+      profile().bytes = nullptr;
       lanes_are_counted.store(false);
       own = nullptr;
     });
