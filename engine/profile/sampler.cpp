@@ -188,7 +188,7 @@ unsigned char* thread_counters(uint32_t number, uint32_t counters) {
 bool start_profile(const char* path, const ProfileOptions& options) {
   Profile& p = profile();
   std::lock_guard lock(p.mutex);
-  if (is_profiled()) {
+  if (const uint32_t number = profile_number.load(); number && number != kProfileAwaited) {
     errno = EBUSY;
     return false;
   }
@@ -228,7 +228,7 @@ bool start_profile(const char* path, const ProfileOptions& options) {
 void stop_profile() {
   Profile& p = profile();
   std::lock_guard lock(p.mutex);
-  if (!profile_number.exchange(0)) return;
+  if (const uint32_t number = profile_number.exchange(0); !number || number == kProfileAwaited) return;
   lanes_are_counted.store(false, std::memory_order_relaxed);
   for (uint64_t i = 0; i < p.head().threads; ++i) p.threads[i].clock.stop();
 }
