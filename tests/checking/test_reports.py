@@ -202,6 +202,17 @@ def test_checks_are_not_nested_and_known() -> None:
         anyzero.check("rules")
 
 
+def test_all_checks_have_a_word(tmp_path: Path) -> None:
+    racing = PROGRAM.replace("y[az.global_id(0)] = 1", "y[0] = az.i32(az.global_id(0))")
+    in_block = racing.replace("az.device", "az.check('all'), az.device")
+    tool = ["-m", "anyzero.tools", "check", "--only", "all", "--", sys.executable]
+    for program, command in ((in_block, []), (racing, tool)):
+        (tmp_path / "program.py").write_text(program)
+        whole = [sys.executable, *command, "program.py", "64"]
+        done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert "global-race" in done.stderr, done.stderr
+
+
 def test_a_kind_that_is_off_finds_nothing(az: Calls, context: c_void_p) -> None:
     with anyzero.check("sync"):
         leave_memory(az, context)

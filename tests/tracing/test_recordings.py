@@ -250,6 +250,18 @@ def test_tables_name_kernels_and_calls(ctx: Any) -> None:
     assert [row.count for row in rows if row.name == "double"] == [1]
 
 
+def test_a_folder_is_noticed_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        az.trace(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.HTM"])
+def test_the_name_of_a_page_may_have_capitals(name: str, tmp_path: Path) -> None:
+    with az.trace(tmp_path / name):
+        pass
+    assert (tmp_path / name).read_text().startswith("<!DOCTYPE html>")
+
+
 def test_reports_say_that_records_are_missing() -> None:
     recordings = [Recording(1, 0, dropped=3), Recording(2, 0, dropped=4)]
     assert any("At least 7 records are missing" in line for line in summary.tables(recordings))

@@ -39,16 +39,17 @@ class check:  # noqa: N801
         >>> with az.check(), az.device().context() as ctx:
         ...     x = ctx.to_device(np.ones(1000, np.float32))
 
-    `kinds` are some of "memory", "sync", "strict", "races" and "init"; without any, the first three. Kernels
+    `kinds` are some of "memory", "sync", "strict", "races" and "init", or "all"; without any, the first three. Kernels
     are checked if their modules are created in the block. With `stop`, a kernel ends at its first mistake. With
     `raises=False`, see `findings` after the block.
     """
 
     def __init__(self, *kinds: str, stop: bool = False, raises: bool = True) -> None:
-        unknown = [kind for kind in kinds if kind not in KINDS]
+        unknown = [kind for kind in kinds if kind not in (*KINDS, "all")]
         if unknown:
-            raise ValueError(f"az.check: there is no check {unknown[0]!r}; there are {', '.join(KINDS)}")
-        self._bits = sum(KINDS[kind] for kind in set(kinds or USUAL)) | (_STOP if stop else 0)
+            raise ValueError(f"az.check: there is no check {unknown[0]!r}; there are {', '.join(KINDS)}, and all")
+        chosen = KINDS if "all" in kinds else set(kinds or USUAL)
+        self._bits = sum(KINDS[kind] for kind in chosen) | (_STOP if stop else 0)
         self._raises = raises
         self._folder: OwnFolder | None = None
         self.findings: list[Finding] = []

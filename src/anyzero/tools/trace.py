@@ -8,7 +8,7 @@ from pathlib import Path
 from anyzero.tools.run import OWN_FAILURE, NotStartedError, folder_of_results, run_beside, show, unwritable
 from anyzero.tracing import summary
 from anyzero.tracing.recording import read_folder
-from anyzero.tracing.session import save
+from anyzero.tracing.session import is_page, save
 
 __all__ = ["run"]
 
@@ -55,4 +55,4 @@ def run(
 
 
 def _hint(path: Path) -> str:
-    return "open it in a browser" if path.suffix in (".html", ".htm") else "open it in https://ui.perfetto.dev"
+    return "open it in a browser" if is_page(path) else "open it in https://ui.perfetto.dev"

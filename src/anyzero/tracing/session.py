@@ -43,6 +43,8 @@ class trace:  # noqa: N801
         self._path = None if path is None else Path(path)
         if self._path is not None and not self._path.parent.is_dir():
             raise FileNotFoundError(f"az.trace: there is no folder {self._path.parent}")
+        if self._path is not None and self._path.is_dir():
+            raise IsADirectoryError(f"az.trace: {self._path} is a folder")
         self._recording: Recording | None = None
         self._folder: OwnFolder | None = None
 
@@ -102,10 +104,15 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(str(LIBRARY_PATH))
 
 
+def is_page(path: Path) -> bool:
+    """Whether the name asks for a page instead of a timeline for Perfetto."""
+    return path.suffix.lower() in (".html", ".htm")
+
+
 def save(recordings: list[Recording], path: Path) -> None:
     """Write a timeline: a page of its own where the name says so, else Chrome's format."""
     with path.open("w", encoding="utf-8") as file:
-        if path.suffix in (".html", ".htm"):
+        if is_page(path):
             page.write(recordings, file)
         else:
             chrome.write(recordings, file)
