@@ -1,4 +1,5 @@
-// Lines of Python for recordings: the innermost frame outside of this package.
+// Lines of Python for recordings: the innermost frame outside of this package, and of what of the standard library it calls itself
+// by.
 //
 // Functions that this library binds note their line before they release the GIL. Calls through ctypes have released it when the
 // driver asks, and acquire it again briefly. Other callers may hold locks, and waiting for the GIL could deadlock: they get no
@@ -13,6 +14,8 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "../engine/trace/source_lines.h"
 #include "../engine/trace/ticks.h"
@@ -44,12 +47,12 @@ Python py;
 uint64_t (*number_of)(const char* file, const char* function, uint32_t line);
 void (*note)(uint64_t line, uint64_t tick);
 
-std::string package;  // its folder
+std::vector<std::string> passed_over;  // beginnings of the names of files whose frames are none of the program's
 
 // A code object. The entry holds a reference, so its address is not reused.
 struct Known {
   Object code;
-  uint64_t place;  // of its line 0; 0 for code of the package
+  uint64_t place;  // of its line 0; 0 for code that is passed over
 };
 constexpr size_t kKnown = 256;
 Known known[kKnown];
@@ -99,7 +102,8 @@ const Known& look_up(Object code) {
   Known& entry = known[reinterpret_cast<uintptr_t>(code) / 32 % kKnown];
   if (entry.code == code) return entry;
   const std::string file = attribute_of(code, "co_filename");
-  const bool own = file.compare(0, package.size(), package) == 0;
+  const auto begins = [&](const std::string& with) { return file.compare(0, with.size(), with) == 0; };
+  const bool own = std::any_of(passed_over.begin(), passed_over.end(), begins);
   const uint64_t place = own ? 0 : number_of(file.c_str(), attribute_of(code, "co_qualname").c_str(), 0);
   forget(entry);
   py.keep(code);
@@ -183,15 +187,20 @@ void note_line() {
   next = end + std::min(end - begin, kMost) * kShare;
 }
 
-// Starts to report the lines of calls to the current recording; false if this Python lacks a function that is needed. `folder` is
-// the package's. Called with the GIL, as its counterpart is.
-EXPORTED bool anyzero_lines_start(void* driver, const char* folder) {
+// Starts to report the lines of calls to the current recording; false if this Python lacks a function that is needed. `over` has
+// the beginnings of the names of files to pass over, one a line. Called with the GIL, as its counterpart is.
+EXPORTED bool anyzero_lines_start(void* driver, const char* over) {
   void (*ask_by)(uint64_t (*)(const void*)) = nullptr;
   ask_by = reinterpret_cast<decltype(ask_by)>(dlsym(driver, "zexTraceLinesBy"));
   number_of = reinterpret_cast<decltype(number_of)>(dlsym(driver, "zexTraceLine"));
   note = reinterpret_cast<decltype(note)>(dlsym(driver, "zexTraceNoteLine"));
   if (!ask_by || !number_of || !note || !find_all()) return false;
-  package = folder;
+  passed_over.clear();
+  for (std::string_view rest = over; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    passed_over.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
   // Places belong to one recording.
   for (Known& entry : known) forget(entry);
   lines_wanted.store(true);

@@ -1,7 +1,6 @@
 #include "finding.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "../system/new_file.h"
 #include "../system/watched.h"
 #include "host_line.h"
+#include "report_file.h"
 
 namespace anyzero {
 
@@ -56,7 +56,7 @@ struct Findings {
   std::map<std::pair<Rule, uint64_t>, std::shared_ptr<Known>> known;
   // By the source lines: compilers make several places of one line, as where they unroll a loop.
   std::map<std::string, std::shared_ptr<Known>> known_lines;
-  int file = -1;
+  ReportFile file;
   off_t end = 0;
   bool opened = false;  // or tried
 };
@@ -69,11 +69,9 @@ Guarded<Findings>& findings() {
 // The folder for the findings of this process and its forked children, each in a file of its own; set once.
 char report_folder[PATH_MAX];
 
-int open_new(const char* path) { return open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600); }
-
 void open_in_folder(Findings& all) {
   if (std::exchange(all.opened, true) || !*report_folder) return;
-  make_own_file(report_folder, "jsonl", [&](const char* path) { return (all.file = open_new(path)) >= 0; });
+  make_own_file(report_folder, "jsonl", [&](const char* path) { return all.file.create(path); });
 }
 
 std::string quoted(std::string_view text) {
@@ -103,11 +101,9 @@ std::string count_text(uint64_t count) {
   return text;
 }
 
-void write_count(const Findings& all, const Known& known) {
-  if (all.file < 0 || known.count_at < 0) return;
-  const std::string text = count_text(known.count);
+void write_count(Findings& all, const Known& known) {
   // A count that is not written is only older than it should be.
-  [[maybe_unused]] const ssize_t written = pwrite(all.file, text.data(), text.size(), known.count_at);
+  if (known.count_at >= 0) all.file.write(count_text(known.count), known.count_at);
 }
 
 // The place of the call in the program: a source line if it is known, else the function or the file that the code is in.
@@ -221,14 +217,11 @@ void report(Finding&& finding) {
     if (!known) known = std::make_shared<Known>(Known{0});
     if (++known->count > 1) return;
     open_in_folder(*all);
-    if (all->file >= 0) {
-      const off_t count_at = all->end + static_cast<off_t>(made.size());
-      made += count_text(1) + "}\n";
-      const ssize_t written = pwrite(all->file, made.data(), made.size(), all->end);
-      if (written == static_cast<ssize_t>(made.size())) {
-        known->count_at = count_at;
-        all->end += written;
-      }
+    const off_t count_at = all->end + static_cast<off_t>(made.size());
+    made += count_text(1) + "}\n";
+    if (all->file.write(made, all->end)) {
+      known->count_at = count_at;
+      all->end += static_cast<off_t>(made.size());
     }
   }
   if (is_checked(kCheckPrint)) print(finding, call, caller);
@@ -241,9 +234,7 @@ bool start_checks(uint32_t kinds, const char* path) {
     return false;
   }
   if (path) {
-    const int file = open_new(path);
-    if (file < 0) return false;
-    all->file = file;
+    if (!all->file.create(path)) return false;
     all->end = 0;
     all->opened = true;
   }
@@ -260,7 +251,7 @@ void stop_checks() {
   checks.store(0);
   unwatch(kChecked | kNoted);
   for (const auto& [key, known] : all->known) write_count(*all, *known);
-  if (all->file >= 0) close(std::exchange(all->file, -1));
+  all->file.close();
 }
 
 namespace {
@@ -297,7 +288,8 @@ uint32_t kinds_of(std::string_view text) {
   return kinds == kCheckStop ? kUsual | kCheckStop : kinds;
 }
 
-[[gnu::destructor]] void finish() {
+// Behind the destructors that still report: those without a number come first.
+[[gnu::destructor(1000)]] void finish() {
   if (checks.load()) stop_checks();
 }
 
@@ -308,11 +300,14 @@ void check_as_told() {
   const uint32_t kinds = wanted ? kinds_of(wanted) : 0;
   if (!kinds) return;
   const char* folder = secure_getenv("ANYZERO_CHECK_REPORT");
-  if (folder && std::strlen(folder) < sizeof report_folder) std::strcpy(report_folder, folder);
+  // The program, and its forked children, may go to another folder.
+  if (folder && !realpath(folder, report_folder)) *report_folder = 0;
   start_checks(kinds | kCheckPrint, nullptr);
   // Also without a finding, the file shows that the process was checked.
   auto all = findings().open();
   open_in_folder(*all);
+  if (*report_folder && !all->file)
+    std::fprintf(stderr, "anyzero check: no report in %s: %s\n", report_folder, std::strerror(errno));
 }
 
 }  // namespace anyzero

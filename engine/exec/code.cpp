@@ -124,6 +124,7 @@ bool Code::holds(uintptr_t address) const {
 }
 
 uint32_t Code::number_in_profile() const {
+  if (profile_number.load(std::memory_order_acquire) == kProfileAwaited) sample_as_told();
   const uint32_t profile = profile_number.load(std::memory_order_acquire);
   uint64_t known = profiled_.load(std::memory_order_relaxed);
   if (known >> 32 != profile) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../objects/sync/event.h"
+#include "../system/descriptor.h"
 #include "../system/mutex.h"
 #include "../system/thread.h"
 
@@ -80,7 +81,7 @@ bool start_descriptor_waits() {
   std::call_once(once, [] { at_fork_child([] { waits = new Waits; }); });
   std::lock_guard lock(waits->mutex);
   if (waits->started) return true;
-  if (waits->bell < 0) waits->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (waits->bell < 0) waits->bell = behind_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   waits->started = waits->bell >= 0 && start_thread(run, nullptr, "az-waits");
   return waits->started;
 }

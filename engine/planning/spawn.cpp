@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../system/descriptor.h"
 #include "../system/signal.h"
 
 namespace anyzero {
@@ -130,11 +131,8 @@ bool adopts_orphans() {
 
 // Not 0, 1 or 2: a host may have closed its standard descriptors, and reuse their numbers.
 bool move_up(int& descriptor) {
-  if (descriptor > STDERR_FILENO) return true;
-  const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  close(descriptor);
-  descriptor = moved;
-  return moved >= 0;
+  descriptor = behind_streams(descriptor);
+  return descriptor >= 0;
 }
 
 // Waits until the process in between is done, or has been killed.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -55,6 +56,7 @@ struct Profile {
   uint32_t started = 0;
   uint32_t codes = 0;
   unsigned char* bytes = nullptr;
+  bool full = false;  // the file system has no room for another thread
   ProfileOptions options{};
   SampledThread* threads = nullptr;
 
@@ -66,6 +68,7 @@ Profile& profile() {
     // A child inherits neither its parent's clocks nor its file.
     at_fork_child([] {
       profile_number.store(0);
+      profile().bytes = nullptr;
       lanes_are_counted.store(false);
       own = nullptr;
     });
@@ -91,11 +94,17 @@ bool join_profile() {
   Profile& p = profile();
   std::lock_guard lock(p.mutex);
   const uint32_t number = profile_number.load();
-  if (!number || p.head().threads >= kThreads) return false;
+  if (!number || p.full || p.head().threads >= kThreads) return false;
   const uint64_t index = p.head().threads;
   SampledThread& added = p.threads[index];
   added.head = reinterpret_cast<ProfileThread*>(p.bytes + kThreadsAt) + index;
   added.ring = reinterpret_cast<uint64_t*>(p.bytes + kSamplesAt) + index * kSamples;
+  // The signal's handler cannot do anything about a page that is not there.
+  p.full = !has_room(added.ring, kSamples * sizeof *added.ring);
+  if (p.full) {
+    std::fprintf(stderr, "anyzero: the profile lacks threads: %s\n", std::strerror(errno));
+    return false;
+  }
   added.head->id = static_cast<uint64_t>(syscall(SYS_gettid));
   added.head->first_ns = added.head->last_ns = thread_time_ns();
   prctl(PR_GET_NAME, added.head->name);
@@ -123,7 +132,8 @@ uint32_t add_sampled_code(uint32_t number, const SampledCode& code) {
   uint64_t bytes = sizeof(ProfileCode);
   for (std::string_view part : parts) bytes += part.size();
   bytes = (bytes + 7) / 8 * 8;
-  if (bytes > kCodeBytes - head.code_bytes || code.text.size() >= kProfileCalled) {
+  if (bytes > kCodeBytes - head.code_bytes || code.text.size() >= kProfileCalled ||
+      !has_room(p.bytes + kCodesAt + head.code_bytes, bytes)) {
     ++head.lost_codes;
     return 0;
   }
@@ -163,7 +173,7 @@ unsigned char* thread_counters(uint32_t number, uint32_t counters) {
   if (own->profile != profile_number.load()) return nullptr;
   ProfileHead& head = p.head();
   const uint64_t bytes = sizeof(ProfileCounts) + uint64_t{counters} * kCounterBytes;
-  if (bytes > kCountBytes - head.count_bytes) {
+  if (bytes > kCountBytes - head.count_bytes || !has_room(p.bytes + kCountsAt + head.count_bytes, bytes)) {
     ++head.lost_counts;
     return nullptr;
   }
@@ -178,7 +188,7 @@ unsigned char* thread_counters(uint32_t number, uint32_t counters) {
 bool start_profile(const char* path, const ProfileOptions& options) {
   Profile& p = profile();
   std::lock_guard lock(p.mutex);
-  if (is_profiled()) {
+  if (const uint32_t number = profile_number.load(); number && number != kProfileAwaited) {
     errno = EBUSY;
     return false;
   }
@@ -188,12 +198,20 @@ bool start_profile(const char* path, const ProfileOptions& options) {
   }
   unsigned char* mapped = map_new_file(path, kBytes);
   if (!mapped) return false;
+  if (!has_room(mapped, kCodesAt)) {
+    const int why = errno;
+    unlink(path);
+    munmap(mapped, kBytes);
+    errno = why;
+    return false;
+  }
   // A late signal may still write there, but the data is no longer read.
   if (p.bytes) madvise(p.bytes, kBytes, MADV_REMOVE);
   p.bytes = mapped;
   p.threads = new SampledThread[kThreads]();
   p.options = options;
   p.codes = 0;
+  p.full = false;
   ProfileHead& head = p.head();
   head.process = static_cast<uint64_t>(getpid());
   head.rate = options.rate;
@@ -210,7 +228,7 @@ bool start_profile(const char* path, const ProfileOptions& options) {
 void stop_profile() {
   Profile& p = profile();
   std::lock_guard lock(p.mutex);
-  if (!profile_number.exchange(0)) return;
+  if (const uint32_t number = profile_number.exchange(0); !number || number == kProfileAwaited) return;
   lanes_are_counted.store(false, std::memory_order_relaxed);
   for (uint64_t i = 0; i < p.head().threads; ++i) p.threads[i].clock.stop();
 }

@@ -11,8 +11,10 @@
 
 namespace anyzero {
 
-// Number of the current profile; 0 for none.
+// Number of the current profile; 0 for none. In a forked child whose profile begins with its first kernel, kProfileAwaited until
+// then.
 inline constinit std::atomic<uint32_t> profile_number{0};
+inline constexpr uint32_t kProfileAwaited = UINT32_MAX;
 inline bool is_profiled() { return profile_number.load(std::memory_order_relaxed); }
 
 // Kernel code as stored in a profile.
@@ -49,5 +51,7 @@ struct ProfileOptions {
 // Starts a profile of this process into a new file. False with errno set.
 bool start_profile(const char* path, const ProfileOptions& options);
 void stop_profile();
+// Begins the profile that ANYZERO_SAMPLES asks for.
+void sample_as_told();
 
 }  // namespace anyzero

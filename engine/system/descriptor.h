@@ -1,8 +1,10 @@
 // A file descriptor that closes with its owner.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace anyzero {
@@ -25,5 +27,16 @@ class Descriptor {
  private:
   int number_;
 };
+
+// The descriptor, moved behind those of the standard streams: a program that has closed them prints into whatever file gets their
+// numbers. -1 with errno if that fails, or if there is none.
+inline int behind_streams(int descriptor) {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int why = errno;
+  close(descriptor);
+  errno = why;
+  return moved;
+}
 
 }  // namespace anyzero

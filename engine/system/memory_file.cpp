@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "descriptor.h"
+
 namespace anyzero {
 
 bool raise_file_limit() {
@@ -20,6 +22,7 @@ bool raise_file_limit() {
 int memory_file(size_t size) {
   int fd = memfd_create("anyzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0 && errno == EMFILE && raise_file_limit()) fd = memfd_create("anyzero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  fd = behind_streams(fd);
   if (fd < 0) return -1;
   if (ftruncate(fd, static_cast<off_t>(size)) != 0) {
     close(fd);

@@ -8,7 +8,12 @@
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
 
 namespace anyzero {
 
@@ -27,19 +32,35 @@ inline unsigned char* map_new_file(const char* path, size_t bytes) {
   return nullptr;
 }
 
+// Has the file system provide these bytes of a mapped file. False with errno where it has no room for them: a write would raise
+// SIGBUS. Not known before Linux 5.14, where this is true.
+inline bool has_room(const void* begin, size_t bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t first = reinterpret_cast<uintptr_t>(begin) / page * page;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(begin) + bytes;
+  if (madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_WRITE) == 0 || errno == EINVAL) return true;
+  if (errno == EFAULT) errno = ENOSPC;
+  return false;
+}
+
 // Makes a file of this process, PID.EXTENSION in a folder. An earlier program of the process, before its exec, or an earlier
 // process of the same number may have made that one: the next is PID-2. `make` returns false with errno set if there is a file of a
-// name.
+// name. False with errno if none was made.
 template <class Make>
-void make_own_file(const char* folder, const char* extension, Make&& make) {
+bool make_own_file(const char* folder, const char* extension, Make&& make) {
   constexpr unsigned kMost = 1000;
   char path[PATH_MAX];
   for (unsigned number = 1; number <= kMost; ++number) {
     const int size = number == 1 ? std::snprintf(path, sizeof path, "%s/%d.%s", folder, getpid(), extension)
                                  : std::snprintf(path, sizeof path, "%s/%d-%u.%s", folder, getpid(), number, extension);
-    if (size < 0 || static_cast<size_t>(size) >= sizeof path) return;
-    if (make(static_cast<const char*>(path)) || errno != EEXIST) return;
+    if (size < 0 || static_cast<size_t>(size) >= sizeof path) {
+      errno = ENAMETOOLONG;
+      return false;
+    }
+    if (make(static_cast<const char*>(path))) return true;
+    if (errno != EEXIST) return false;
   }
+  return false;
 }
 
 }  // namespace anyzero

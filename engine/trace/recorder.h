@@ -92,6 +92,7 @@ class Recorder {
   }
   void add_line(uint64_t line);
   void next_part();
+  void begin_part();
 
   const RecordingFile* file_;
   TraceThread* thread_;
@@ -102,6 +103,8 @@ class Recorder {
   uint64_t line_said_;  // records before it
   TraceRecord* ring_;
   uint64_t capacity_;
+  TraceThread* full_;    // the thread in the file, if that has no room for more: records are written to where nobody reads them
+  TraceThread nowhere_;  // and counted here
   Known known_[kKnown];
   Numbered numbered_[kKnown];
 };

@@ -40,6 +40,9 @@ constexpr uint64_t kQueuesAt = kThreadsAt + kThreads * sizeof(TraceThread);
 constexpr uint64_t kTextsAt = kQueuesAt + kQueues * sizeof(TraceQueue);
 constexpr uint64_t kRecordsAt = kTextsAt + kTextBytes;
 
+// For records that the file system has no room for. Threads write here at the same time; nobody reads it.
+alignas(64) TraceRecord nowhere[4096];
+
 // A point in time, by the counter and by the clock.
 struct Moment {
   uint64_t tick, ns;
@@ -101,6 +104,7 @@ void add_text(const RecordingFile& file, Texts& open, std::string_view text, uin
   *found = 0;  // the first text stands for those that find no room
   if (text.size() + 1 > kTextBytes - at) return;
   char* to = const_cast<char*>(file.text(at));
+  if (!has_room(to, text.size() + 1)) return;
   std::memcpy(to, text.data(), text.size());
   to[text.size()] = 0;
   head.texts = at + text.size() + 1;
@@ -126,10 +130,9 @@ Recorder* RecordingFile::add_thread() const {
   added.thread_ = &thread(index);
   added.ring_ = added.next_ = ring(index);
   added.capacity_ = records;
-  added.stop_ = added.ring_ + std::min(records, Recorder::kPart);
   added.thread_->id = static_cast<uint64_t>(syscall(SYS_gettid));
   prctl(PR_GET_NAME, added.thread_->name);
-  provide_pages(added.ring_, std::min(records, 2 * Recorder::kPart) * sizeof *added.ring_);
+  added.begin_part();
   return &added;
 }
 
@@ -149,15 +152,30 @@ Recorder* join_recording() {
 // Calibrates, and has memory provided for the part behind the one that begins.
 void Recorder::next_part() {
   file_->calibrate();
-  TraceRecord* end = ring_ + capacity_;
-  if (next_ == end) next_ = ring_;
-  stop_ = std::min(next_ + kPart, end);
-  if (thread_->records + kPart < capacity_) provide_pages(stop_, kPart * sizeof *ring_);
+  if (next_ == ring_ + capacity_) next_ = ring_;
+  begin_part();
+}
+
+void Recorder::begin_part() {
+  static_assert(std::size(nowhere) == kPart);
+  stop_ = std::min(next_ + kPart, ring_ + capacity_);
+  if (full_) {
+    std::atomic_ref(full_->dropped).store(thread_->records, std::memory_order_relaxed);
+  } else if (thread_->records < capacity_ && !has_room(next_, static_cast<size_t>(stop_ - next_) * sizeof *next_)) {
+    full_ = std::exchange(thread_, &nowhere_);
+    std::atomic_ref(full_->dropped).store(1, std::memory_order_relaxed);
+    ring_ = next_ = nowhere;
+    capacity_ = kPart;
+    stop_ = ring_ + capacity_;
+  } else if (thread_->records + kPart < capacity_) {
+    provide_pages(stop_, kPart * sizeof *ring_);
+  }
 }
 
 void Recorder::describe_queue(const RecordingFile*& known_in, uint64_t number, uint64_t engine, const void* device) const {
   known_in = file_;
   TraceQueue& queue = file_->queue(number);
+  if (!has_room(&queue, sizeof queue)) return;
   queue = {0, engine, reinterpret_cast<uintptr_t>(device), 0};
   std::atomic_ref(queue.number).store(number, std::memory_order_release);
 }
@@ -212,6 +230,15 @@ bool start_recording(const char* path, uint64_t records) {
   const uint64_t bytes = kRecordsAt + kThreads * records * sizeof(TraceRecord);
   unsigned char* mapped = map_new_file(path, bytes);
   if (!mapped) return false;
+  size_t signatures = 0;
+  for (const TracedFunction& function : traced_functions) signatures += std::strlen(function.signature) + 1;
+  if (!has_room(mapped, kQueuesAt) || !has_room(mapped + kTextsAt, signatures)) {
+    const int why = errno;
+    unlink(path);
+    munmap(mapped, bytes);
+    errno = why;
+    return false;
+  }
   // The previous recording has no reader left, unless it is the parent's; a late writer may still write to it.
   if (last && last->generation == generation()) madvise(last->bytes, last->bytes_in_all(), MADV_REMOVE);
   auto* file = new RecordingFile{mapped, records, generation(), new Recorder[kThreads](), 0};
@@ -246,7 +273,9 @@ void record_as_told() {
   // The variable of a program with more rights than its caller is not obeyed.
   const char* folder = secure_getenv("ANYZERO_TRACE");
   if (!folder || !*folder) return;
-  make_own_file(folder, "aztrace", [](const char* path) { return start_recording(path, kRecords); });
+  const bool began =
+      make_own_file(folder, "aztrace", [](const char* path) { return start_recording(path, kRecords); }) || errno == EBUSY;
+  if (!began) std::fprintf(stderr, "anyzero: no recording in %s: %s\n", folder, std::strerror(errno));
 }
 
 void stop_recording() {

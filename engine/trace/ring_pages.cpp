@@ -11,10 +11,6 @@
 #include "../system/signal.h"
 #include "../system/thread.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23  // Linux 5.14
-#endif
-
 namespace anyzero {
 
 namespace {

@@ -1,6 +1,5 @@
 // Begin and end of check mode: by ANYZERO_CHECK from the start of a process, or by calls of the Python API.
 #include <cerrno>
-#include <cstdlib>
 
 #include "../abi/gen/tables.h"
 #include "../abi/gen/ze_api.h"
@@ -18,8 +17,12 @@ namespace {
   check_as_told();
   if (!checks.load()) return;
   replace_in_tables(&TracedFunction::watched);
-  // Behind the exit handlers of the program.
-  std::atexit(report_leaks_at_exit);
+}
+
+// A destructor of the library runs behind all exit handlers and destructors of static objects, in which programs may free what they
+// have. A handler of std::atexit would run in front of those that are older than the library: a loader loads it late.
+[[gnu::destructor]] void look_for_leaks() {
+  if (is_checked(kCheckPrint)) report_leaks_at_exit();
 }
 
 }  // namespace

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.abi.loaders import fake_driver, run_loaded
+from tests.abi.calls import environment
+from tests.abi.loaders import LOADER, build_program, fake_driver, run_loaded
+from tests.checking.test_processes import BEGIN, LEAVES
+from tests.patience import PATIENCE
 
 MISTAKES = """
 az = Calls()
@@ -47,6 +51,25 @@ def test_modes_need_the_layer_and_give_way_to_check_mode() -> None:
     assert found(ZE_ENABLE_PARAMETER_VALIDATION="1") == set()
     told = found(ANYZERO_CHECK="sync", ZE_ENABLE_VALIDATION_LAYER="1", ZEL_ENABLE_BASIC_LEAK_CHECKER="1")
     assert told == {"event-reset-in-use"}
+    off = found(ANYZERO_CHECK="off", ZE_ENABLE_VALIDATION_LAYER="1", ZEL_ENABLE_BASIC_LEAK_CHECKER="1")
+    assert off == set()
+
+
+@pytest.mark.parametrize("value", ["", "0", "false", "off", "11"])
+def test_other_words_than_1_switch_nothing_on(value: str) -> None:
+    """As with the upstream loader."""
+    assert found(ZE_ENABLE_VALIDATION_LAYER=value, ZE_ENABLE_PARAMETER_VALIDATION="1") == set()
+
+
+@pytest.mark.parametrize("mode", ["ZEL_ENABLE_BASIC_LEAK_CHECKER", "ZEL_ENABLE_EVENTS_CHECKER"])
+def test_what_is_left_when_the_process_ends_is_a_leak(mode: str, tmp_path: Path) -> None:
+    """Also of a context that the program does not destroy."""
+    program = build_program(tmp_path, "leaves", BEGIN + LEAVES, LOADER)
+    variables = {"ZE_ENABLE_VALIDATION_LAYER": "1", mode: "1"}
+    done = subprocess.run(
+        [str(program)], env=environment(**variables), capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    assert REPORT.findall(done.stderr) == (["leak"] if mode == "ZEL_ENABLE_BASIC_LEAK_CHECKER" else [])
 
 
 def test_a_driver_without_check_mode_is_named(tmp_path: Path) -> None:

@@ -202,6 +202,17 @@ def test_checks_are_not_nested_and_known() -> None:
         anyzero.check("rules")
 
 
+def test_all_checks_have_a_word(tmp_path: Path) -> None:
+    racing = PROGRAM.replace("y[az.global_id(0)] = 1", "y[0] = az.i32(az.global_id(0))")
+    in_block = racing.replace("az.device", "az.check('all'), az.device")
+    tool = ["-m", "anyzero.tools", "check", "--only", "all", "--", sys.executable]
+    for program, command in ((in_block, []), (racing, tool)):
+        (tmp_path / "program.py").write_text(program)
+        whole = [sys.executable, *command, "program.py", "64"]
+        done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert "global-race" in done.stderr, done.stderr
+
+
 def test_a_kind_that_is_off_finds_nothing(az: Calls, context: c_void_p) -> None:
     with anyzero.check("sync"):
         leave_memory(az, context)
@@ -263,8 +274,18 @@ def test_a_damaged_file_gives_the_findings_that_are_whole(tmp_path: Path) -> Non
 
 
 def test_files_are_uris_in_sarif(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    files = {"a b.cl": "a%20b.cl", str(tmp_path / "ü.cl"): "%C3%BC.cl", "/x y/k.cl": "file:///x%20y/k.cl"}
+    """Relative to the root of the repository, as code scanning takes them, wherever the program ran."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    files = {
+        "a b.cl": "sub/a%20b.cl",
+        str(tmp_path / "ü.cl"): "%C3%BC.cl",
+        "../50%#?.cl": "50%25%23%3F.cl",
+        str(tmp_path / "sub" / ".." / "k.cl"): "k.cl",
+        "/x y/k.cl": "file:///x%20y/k.cl",
+        "../../k.cl": (tmp_path.parent / "k.cl").as_uri(),
+    }
     for file, uri in files.items():
         frame = Frame(file, 0, "k")
         finding = Finding(RULES["leak"], "m", 1, "k", "", (frame,), "", "", "", "")

@@ -26,7 +26,7 @@ def turn(values: az.ptr[az.f32], turns: az.i32):  # type: ignore[no-untyped-def]
     i = az.global_id(0)
     value = values[i]
     for _ in range(turns):
-        value = value * 0.5 + 1.0  # the line
+        value = ((value * 0.5 + 1.0) * 0.5 + 1.0) * 0.5 + 1.0  # the line
     values[i] = value
 
 
@@ -50,7 +50,7 @@ def test_the_expensive_line_is_found(timer: bool) -> None:
     cost = profiled.kernels[0]
     assert (cost.name, cost.lines[0].line, cost.lines[0].file) == ("turn", LINE, __file__)
     assert cost.lines[0].samples > cost.samples / 2
-    assert "value = value * 0.5 + 1.0" in profiled.summary()
+    assert "value = ((value * 0.5 + 1.0) * 0.5 + 1.0)" in profiled.summary()
     if timer:
         assert profiled.samples.clock == "timer"
 
@@ -128,3 +128,75 @@ def test_the_command(tmp_path: Path) -> None:
     (kernel,) = json.loads(done.stdout)["kernels"]
     assert (kernel["name"], kernel["lines"][0]["line"]) == ("turn", LINE)
     assert kernel["lines"][0]["active"] == 1.0
+
+
+def test_a_device_of_little_memory_has_a_profile_without_a_roofline(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("from tests.profiling.test_sessions import work; work()")
+    done = subprocess.run(
+        [sys.executable, "-m", "anyzero.tools", "profile", "--", sys.executable, str(tmp_path / "program.py")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "ANYZERO_MEMORY": "32M"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "anyzero profile: no roofline: " in done.stderr
+    assert "turn: limited by" in done.stdout
+
+
+IN_BLOCK = """\
+import os
+import anyzero as az
+from tests.profiling.test_sessions import work
+
+with az.profile() as profiled:
+    work()
+    child = os.fork()
+    if child == 0:
+        with az.profile() as own:
+            work()
+        print(own.kernels[0].name, flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+print(profiled.kernels[0].name)
+"""
+
+FORKED = """\
+import os
+from tests.profiling.test_sessions import work
+
+child = os.fork()
+if child == 0:
+    work()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_forked_child_is_profiled(tmp_path: Path) -> None:
+    """As the processes of `multiprocessing`, which do all the work of some programs."""
+    (tmp_path / "program.py").write_text(FORKED)
+    command = [sys.executable, "-m", "anyzero.tools", "profile", "--json", "--no-roofline", "--"]
+    done = subprocess.run(
+        [*command, sys.executable, str(tmp_path / "program.py")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    assert kernel["name"] == "turn"
+
+
+def test_a_profile_in_a_forked_child_leaves_its_parent_s(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(IN_BLOCK)
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert (done.returncode, done.stdout) == (0, "turn\nturn\n"), done.stderr

@@ -29,7 +29,7 @@ def whole(records: bytes = b"") -> bytearray:
     texts = TRACE_HEAD_ROOM + THREADS * TRACE_THREAD_BYTES + QUEUES * TRACE_QUEUE_BYTES
     data = bytearray(texts + TEXTS + THREADS * RECORDS * TRACE_RECORD_BYTES)
     data[:TRACE_HEAD_BYTES] = head.pack()
-    data[TRACE_HEAD_ROOM : TRACE_HEAD_ROOM + TRACE_THREAD_BYTES] = TraceThread(7, RECORDS, b"main", b"").pack()
+    data[TRACE_HEAD_ROOM : TRACE_HEAD_ROOM + TRACE_THREAD_BYTES] = TraceThread(7, RECORDS, b"main", 0, b"").pack()
     data[texts : texts + 9] = b"zeInit(f)"
     data[texts + TEXTS : texts + TEXTS + len(records)] = records
     return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import os
 import subprocess
@@ -247,6 +248,32 @@ def test_tables_name_kernels_and_calls(ctx: Any) -> None:
     assert "zeCommandListAppendLaunchKernel" in text
     rows = summary.command_rows([recorded.recording])
     assert [row.count for row in rows if row.name == "double"] == [1]
+
+
+def test_a_folder_is_noticed_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        az.trace(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.HTM"])
+def test_the_name_of_a_page_may_have_capitals(name: str, tmp_path: Path) -> None:
+    with az.trace(tmp_path / name):
+        pass
+    assert (tmp_path / name).read_text().startswith("<!DOCTYPE html>")
+
+
+def test_reports_say_that_records_are_missing() -> None:
+    recordings = [Recording(1, 0, dropped=3), Recording(2, 0, dropped=4)]
+    assert any("At least 7 records are missing" in line for line in summary.tables(recordings))
+    page.write(recordings, text := io.StringIO())
+    assert '"dropped":7' in text.getvalue()
+
+
+def test_a_name_stays_in_its_row_of_a_table() -> None:
+    """Kernels of SPIR-V modules may have any name."""
+    command = Command("launch", "a\nb\x1b\u202eü", 0, 9, 1, 1, 1, 0, (1, 1, 1), (1, 1, 1), None, 0, 0, (0, 0), 0)
+    lines = list(summary.tables([Recording(1, 0, commands=[command])]))
+    assert lines[-1].endswith("  a\\nb\\x1b\\u202eü")
 
 
 def test_the_page_is_one_file_and_text_cannot_end_its_script(ctx: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -75,6 +76,19 @@ def test_functions_that_are_made_anew_have_their_own_lines(ctx: Any) -> None:
     assert len(found) == len(asked)
     assert [line for line in zip(found, asked, strict=True) if line[0] not in (0, line[1])] == []
     assert any(found[20:])
+
+
+def test_modules_of_python_that_the_package_calls_itself_by_are_passed_over(ctx: Any) -> None:
+    """They are between the package and the program's line: `functools.cached_property` computes properties."""
+    with az.trace() as recorded:
+        az.device(0).name  # noqa: B018
+        with contextlib.closing(ctx.event()):
+            pass
+        last = line() - 2
+    found = {(Path(call.file), call.line) for call in recorded.recording.calls if call.line}
+    assert {file for file, _ in found} == {Path(__file__)}
+    [call] = of(recorded, "zeEventDestroy")[-1:]
+    assert call.line in (0, last)
 
 
 def test_each_thread_has_its_own_line(ctx: Any) -> None:

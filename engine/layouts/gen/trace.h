@@ -11,7 +11,7 @@
 namespace anyzero {
 
 // what a recording begins with; other forms of it will have another number
-inline constexpr std::string_view kTraceMagic = "AZTRACE3";
+inline constexpr std::string_view kTraceMagic = "AZTRACE4";
 // bytes that the head takes; threads, queues, texts and records follow without gaps
 inline constexpr uint32_t kTraceHeadRoom = 4096;
 // of a record's `command`: where in its queue the command is
@@ -205,13 +205,15 @@ struct TraceThread {
   uint64_t id;  // as the system numbers threads
   uint64_t records;  // how many it has written, those included that have been replaced
   char name[16];  // as the system has it
-  char unused[32];  // threads write their counts beside each other: each in a cache line of its own
+  uint64_t dropped;  // how many found no room in the file system, in steps of a part of the ring; the first step is 1
+  char unused[24];  // threads write their counts beside each other: each in a cache line of its own
 };
 static_assert(sizeof(TraceThread) == 64);
 static_assert(offsetof(TraceThread, id) == 0);
 static_assert(offsetof(TraceThread, records) == 8);
 static_assert(offsetof(TraceThread, name) == 16);
-static_assert(offsetof(TraceThread, unused) == 32);
+static_assert(offsetof(TraceThread, dropped) == 32);
+static_assert(offsetof(TraceThread, unused) == 40);
 
 // A queue or immediate list that has run commands. It is at its number modulo the capacity; a later one may replace it.
 struct TraceQueue {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "../../abi/error.h"
+#include "../../system/descriptor.h"
 #include "../../system/thread.h"
 #include "ipc_descriptor.h"
 
@@ -262,7 +263,7 @@ class Exporter {
     Fd process(open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!process) return false;
     started_ = start_time(process.get());
-    Fd fd(memfd_create(kTableName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    Fd fd(behind_streams(memfd_create(kTableName, MFD_CLOEXEC | MFD_ALLOW_SEALING)));
     if (!fd || ftruncate(fd.get(), sizeof(Table)) != 0) return false;
     void* memory = mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (memory == MAP_FAILED) return false;

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import stat
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anyzero.checking.rules import RULES, Rule
 
-__all__ = ["Finding", "Frame", "read", "read_folder"]
+__all__ = ["Finding", "Frame", "is_complete", "read", "read_folder"]
 
 _FRAME = re.compile(r'File "(?P<file>[^\n]*?)", line (?P<line>\d+), in (?P<function>[^\n]*)(?:\n {4}(?P<text>[^\n]*))?')
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,29 @@ def read(path: Path) -> Iterator[Finding]:
         yield Finding(rule=rule, message=message, count=count, stack=stack, **texts)
 
 
+def is_complete(path: Path) -> bool:
+    """Whether the driver could write all findings to the file. If not, it makes the file executable."""
+    return not path.stat().st_mode & stat.S_IXUSR
+
+
 def read_folder(folder: Path) -> list[Finding]:
-    """The findings of all processes that wrote to a folder."""
-    return [finding for path in sorted(folder.glob("*.jsonl")) for finding in read(path)]
+    """The findings of all processes that wrote to a folder. One that several of them have is one, with all its counts:
+    a test run in parallel makes the same mistake in each of its workers.
+    """
+    found: dict[tuple[tuple[str, ...], int], Finding] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        # The driver has told a process's own findings apart: those that are alike here stay apart.
+        alike: Counter[tuple[str, ...]] = Counter()
+        for each in read(path):
+            about = _about(each)
+            key = about, alike[about]
+            alike[about] += 1
+            before = found.get(key)
+            found[key] = replace(before, count=before.count + each.count) if before else each
+    return list(found.values())
+
+
+def _about(finding: Finding) -> tuple[str, ...]:
+    """What tells a finding from others in any process: not its addresses, and not which work-item was the first."""
+    texts = (finding.message, finding.memory, finding.other, finding.caller, *map(str, finding.stack))
+    return (finding.rule.name, finding.kernel, finding.call, *(_ADDRESS.sub("0x", text) for text in texts))

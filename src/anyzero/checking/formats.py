@@ -108,11 +108,17 @@ def _location(frame: Frame) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """The path relative to the working directory, as code scanning requires it, if the file lies below; else a URI."""
-    path, own = Path(file), Path.cwd()
-    if path.is_absolute() and not path.is_relative_to(own):
-        return path.as_uri()
-    return quote((path.relative_to(own) if path.is_absolute() else path).as_posix())
+    """The path from the root of the repository, as code scanning requires it, if the file lies there; else a URI."""
+    path, root = Path.cwd() / file, _root()
+    if ".." in path.parts:
+        path = path.resolve()
+    return quote(path.relative_to(root).as_posix()) if path.is_relative_to(root) else path.as_uri()
+
+
+def _root() -> Path:
+    """The root of the repository that the working directory is in; the working directory itself where it is in none."""
+    own = Path.cwd()
+    return next((each for each in (own, *own.parents) if (each / ".git").exists()), own)
 
 
 FORMATS = {"text": as_text, "json": as_json, "sarif": as_sarif}

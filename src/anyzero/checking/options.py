@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.usage = "anyzero check [options] [--] PROGRAM [ARGUMENT …]"
     parser.set_defaults(failure=125)
     parser.add_argument(
-        "--only", metavar="CHECKS", help="some of memory,sync,strict,races,init; default the first three"
+        "--only", metavar="CHECKS", help="some of memory,sync,strict,races,init, or all; default the first three"
     )
     parser.add_argument("--stop", action="store_true", help="end a kernel at its first mistake")
     parser.add_argument(

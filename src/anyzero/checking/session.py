@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -14,6 +13,7 @@ from anyzero.api.library import LIBRARY_PATH
 from anyzero.checking import finding, formats
 from anyzero.checking.finding import Finding
 from anyzero.checking.rules import KINDS
+from anyzero.own_folder import OwnFolder
 from anyzero.ze import source_lines
 
 __all__ = ["USUAL", "CheckError", "check"]
@@ -39,30 +39,31 @@ class check:  # noqa: N801
         >>> with az.check(), az.device().context() as ctx:
         ...     x = ctx.to_device(np.ones(1000, np.float32))
 
-    `kinds` are some of "memory", "sync", "strict", "races" and "init"; without any, the first three. Kernels
+    `kinds` are some of "memory", "sync", "strict", "races" and "init", or "all"; without any, the first three. Kernels
     are checked if their modules are created in the block. With `stop`, a kernel ends at its first mistake. With
     `raises=False`, see `findings` after the block.
     """
 
     def __init__(self, *kinds: str, stop: bool = False, raises: bool = True) -> None:
-        unknown = [kind for kind in kinds if kind not in KINDS]
+        unknown = [kind for kind in kinds if kind not in (*KINDS, "all")]
         if unknown:
-            raise ValueError(f"az.check: there is no check {unknown[0]!r}; there are {', '.join(KINDS)}")
-        self._bits = sum(KINDS[kind] for kind in set(kinds or USUAL)) | (_STOP if stop else 0)
+            raise ValueError(f"az.check: there is no check {unknown[0]!r}; there are {', '.join(KINDS)}, and all")
+        chosen = KINDS if "all" in kinds else set(kinds or USUAL)
+        self._bits = sum(KINDS[kind] for kind in chosen) | (_STOP if stop else 0)
         self._raises = raises
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: OwnFolder | None = None
         self.findings: list[Finding] = []
         """The mistakes, once the block has ended."""
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="anyzero-check-")
+        self._folder = OwnFolder("anyzero-check-")
         library = _library()
         source_lines.tell(library)
         begin = library.zexCheckStart
         begin.argtypes = ctypes.c_uint32, ctypes.c_char_p
         number = begin(self._bits, os.fsencode(self._file))
         if number:
-            self._folder.cleanup()
+            self._folder.remove()
             busy = "checks are on already, by another az.check or by `anyzero check`"
             raise errors.Unavailable(
                 f"az.check: {busy if number == _BUSY else os.strerror(number)}",
@@ -75,8 +76,15 @@ class check:  # noqa: N801
     ) -> None:
         assert self._folder is not None
         _library().zexCheckStop()
+        if not self._folder.own:
+            return  # a forked child: the findings are its parent's
         self.findings = list(finding.read(self._file))
-        self._folder.cleanup()
+        complete = finding.is_complete(self._file)
+        self._folder.remove()
+        if not complete and error is None:
+            raise errors.Unavailable(
+                "az.check: there was no room for some of the mistakes", remedy="Look at TMPDIR, where they are kept."
+            )
         if not self.findings or not self._raises:
             return
         if error is None:
@@ -87,7 +95,7 @@ class check:  # noqa: N801
     @property
     def _file(self) -> Path:
         assert self._folder is not None
-        return Path(self._folder.name) / "findings.jsonl"
+        return self._folder.path / "findings.jsonl"
 
 
 def _library() -> ctypes.CDLL:

@@ -37,7 +37,7 @@ __all__ = [
     "TraceThread",
 ]
 
-TRACE_MAGIC: Final = b"AZTRACE3"
+TRACE_MAGIC: Final = b"AZTRACE4"
 """What a recording begins with; other forms of it will have another number."""
 
 TRACE_HEAD_ROOM: Final = 4096
@@ -310,23 +310,24 @@ class TraceHead(tuple[bytes, int, int, int, int, int, int, int, int, int, int, i
         return cls(*_TRACE_HEAD.unpack_from(data, place))
 
 
-_TRACE_THREAD: Final = struct.Struct("<QQ16s32s")
+_TRACE_THREAD: Final = struct.Struct("<QQ16sQ24s")
 TRACE_THREAD_BYTES: Final = 64
 TRACE_THREAD_OFFSETS: Final = {
     "id": 0,
     "records": 8,
     "name": 16,
-    "unused": 32,
+    "dropped": 32,
+    "unused": 40,
 }
 
 
-class TraceThread(tuple[int, int, bytes, bytes]):
+class TraceThread(tuple[int, int, bytes, int, bytes]):
     """A thread that has recorded."""
 
     __slots__ = ()
 
-    def __new__(cls, id: int, records: int, name: bytes, unused: bytes) -> Self:
-        return tuple.__new__(cls, (id, records, name, unused))
+    def __new__(cls, id: int, records: int, name: bytes, dropped: int, unused: bytes) -> Self:
+        return tuple.__new__(cls, (id, records, name, dropped, unused))
 
     @property
     def id(self) -> int:
@@ -344,12 +345,17 @@ class TraceThread(tuple[int, int, bytes, bytes]):
         return self[2]
 
     @property
-    def unused(self) -> bytes:
-        """Threads write their counts beside each other: each in a cache line of its own."""
+    def dropped(self) -> int:
+        """How many found no room in the file system, in steps of a part of the ring; the first step is 1."""
         return self[3]
 
+    @property
+    def unused(self) -> bytes:
+        """Threads write their counts beside each other: each in a cache line of its own."""
+        return self[4]
+
     def pack(self) -> bytes:
-        return _TRACE_THREAD.pack(self.id, self.records, self.name, self.unused)
+        return _TRACE_THREAD.pack(self.id, self.records, self.name, self.dropped, self.unused)
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:

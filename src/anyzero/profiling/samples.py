@@ -6,7 +6,6 @@ profile is refused, and samples that make no sense are left out.
 
 from __future__ import annotations
 
-import mmap
 import struct
 from bisect import bisect_right
 from collections import Counter
@@ -33,6 +32,7 @@ from anyzero.layouts.profile import (
     ProfileHead,
     ProfileThread,
 )
+from anyzero.mapped_files import FileBytes
 
 __all__ = ["Code", "LaneCount", "Samples", "read", "read_folder"]
 
@@ -98,7 +98,7 @@ def read(path: Path) -> Samples:
     return mapped_files.read(path, "profile", _read)
 
 
-def _read(data: mmap.mmap) -> Samples:
+def _read(data: FileBytes) -> Samples:
     head = ProfileHead.unpack(data[:PROFILE_HEAD_BYTES])
     if head.magic != PROFILE_MAGIC:
         raise ValueError("it begins with other bytes")

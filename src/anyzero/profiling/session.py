@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from anyzero import errors
 from anyzero.api.library import LIBRARY_PATH
+from anyzero.own_folder import OwnFolder
 from anyzero.profiling import report
 from anyzero.profiling.samples import Samples, read
 
@@ -44,15 +44,15 @@ class profile:  # noqa: N801
             raise ValueError(f"az.profile: {rate} samples a second; it takes 1 to 20,000")
         self._rate, self._timer, self._lanes = rate, timer, lanes
         self._samples: Samples | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: OwnFolder | None = None
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="anyzero-profile-")
+        self._folder = OwnFolder("anyzero-profile-")
         begin = ctypes.CDLL(str(LIBRARY_PATH)).zexProfileStart
         begin.argtypes = ctypes.c_char_p, ctypes.c_uint64, ctypes.c_int, ctypes.c_int
         number = begin(os.fsencode(self._file), self._rate, self._timer, self._lanes)
         if number:
-            self._folder.cleanup()
+            self._folder.remove()
             busy = "a profile is already being made, by another az.profile or by `anyzero profile`"
             raise errors.Unavailable(
                 f"az.profile: {busy if number == _BUSY else os.strerror(number)}",
@@ -67,13 +67,15 @@ class profile:  # noqa: N801
     ) -> None:
         assert self._folder is not None
         ctypes.CDLL(str(LIBRARY_PATH)).zexProfileStop()
+        if not self._folder.own:
+            return  # a forked child: the samples are its parent's
         self._samples = read(self._file)
-        self._folder.cleanup()
+        self._folder.remove()
 
     @property
     def _file(self) -> Path:
         assert self._folder is not None
-        return Path(self._folder.name) / "samples"
+        return self._folder.path / "samples"
 
     @property
     def samples(self) -> Samples:

@@ -203,6 +203,8 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.command is None:
         parser.print_help()
         return 0
+    if sys.stderr is None:  # closed: messages would go to standard output, among results
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     try:
         return int(chosen.command(chosen))
     except (az.Error, az.ConfigError) as error:
@@ -453,11 +455,13 @@ def _check(chosen: argparse.Namespace) -> int:
     from anyzero.checking.rules import KINDS
     from anyzero.tools import check
 
-    program = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
-    unknown = [kind for kind in (chosen.only or "").split(",") if kind and kind not in KINDS]
-    if unknown or not program:
-        reason = f"there is no check {unknown[0]!r}; there are {', '.join(KINDS)}" if unknown else "which program?"
+    unknown = [] if chosen.only is None else [kind for kind in chosen.only.split(",") if kind not in (*KINDS, "all")]
+    if unknown:
+        reason = f"there is no check {unknown[0]!r}; there are {', '.join(KINDS)}, and all"
         print(f"anyzero check: error: {reason} (anyzero check --help has examples)", file=sys.stderr)
+        return 2
+    program = _program("check", chosen)
+    if not program:
         return 2
     return check.run(
         program,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from argparse import Namespace
-from pathlib import Path
 
+import anyzero as az
 from anyzero.profiling import report
 from anyzero.profiling.samples import read_folder
-from anyzero.tools.roofline import measure
-from anyzero.tools.run import OWN_FAILURE, NotStartedError, run_beside
+from anyzero.tools.roofline import Roofline, measure
+from anyzero.tools.run import OWN_FAILURE, NotStartedError, folder_of_results, run_beside, show
 
 __all__ = ["run"]
 
@@ -21,23 +20,33 @@ def run(command: list[str], chosen: Namespace) -> int:
     if not 1 <= chosen.rate <= 20_000:
         print(f"anyzero profile: error: {chosen.rate} samples a second; it takes 1 to 20000", file=sys.stderr)
         return OWN_FAILURE
-    with tempfile.TemporaryDirectory(prefix="anyzero-profile-") as folder:
-        choices = {"devices": chosen.devices, "profile": chosen.profile, "loader": chosen.loader}
-        wanted = f"{chosen.rate}:{chosen.clock}:{'lanes' if chosen.lanes else 'none'}:{folder}"
-        try:
+    choices = {"devices": chosen.devices, "profile": chosen.profile, "loader": chosen.loader}
+    try:
+        with folder_of_results("profile") as folder:
+            wanted = f"{chosen.rate}:{chosen.clock}:{'lanes' if chosen.lanes else 'none'}:{folder}"
             code = run_beside(command, {"ANYZERO_SAMPLES": wanted}, **choices)
-        except NotStartedError as error:
-            return error.code
-        profiles = read_folder(Path(folder), lambda why: print(f"anyzero profile: left out: {why}", file=sys.stderr))
+            profiles = read_folder(folder, lambda why: print(f"anyzero profile: left out: {why}", file=sys.stderr))
+    except NotStartedError as error:
+        return error.code
     if not any(each.total for each in profiles):
         print("anyzero profile: the program ran no kernel on the driver of this package", file=sys.stderr)
         return code
-    machine = None if chosen.no_roofline else measure()
+    machine = None if chosen.no_roofline else _roofline()
     only = chosen.kernel
     if chosen.json:
         made = report.as_json(profiles, only=only, machine=machine.as_json() if machine else None)
-        print(json.dumps(made, indent=2))
+        text = json.dumps(made, indent=2)
     else:
         most = 12 if only is None else sys.maxsize
-        print("\n".join(report.tables(profiles, only=only, most=most, machine=str(machine or ""))))
-    return code
+        text = "\n".join(report.tables(profiles, only=only, most=most, machine=str(machine or "")))
+    failed = show("profile", f"{text}\n")
+    return code or failed
+
+
+def _roofline() -> Roofline | None:
+    """The machine's, or none with a message: a device of little memory has no room for the copy."""
+    try:
+        return measure()
+    except az.Error as error:
+        print(f"anyzero profile: no roofline: {error}", file=sys.stderr)
+        return None

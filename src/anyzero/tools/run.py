@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,7 +18,18 @@ from typing import Any
 from anyzero.tools.environment import compose
 from anyzero.tools.onnxruntime import INSTALL, missing_openvino_of_program
 
-__all__ = ["NOT_EXECUTABLE", "NOT_FOUND", "OWN_FAILURE", "NotStartedError", "run", "run_beside", "run_to_end"]
+__all__ = [
+    "NOT_EXECUTABLE",
+    "NOT_FOUND",
+    "OWN_FAILURE",
+    "NotStartedError",
+    "folder_of_results",
+    "run",
+    "run_beside",
+    "run_to_end",
+    "show",
+    "unwritable",
+]
 
 OWN_FAILURE = 125
 """The exit status of env, timeout and similar programs for a failure of their own, not of the program they start."""
@@ -63,17 +77,19 @@ class NotStartedError(Exception):
 def run_to_end(command: list[str], environ: Mapping[str, str]) -> int:
     """Run a program beside this one; return its exit code, or 128 and the number of the signal that ended it.
 
-    Ctrl-C is for the program, and a request to end is passed on to it. Raises NotStartedError.
+    Signals of the terminal are for the program, and a request to end is passed on to it. Raises NotStartedError.
     """
     try:
-        program = subprocess.Popen(command, env=environ)
+        # It gets what it would without a program in between: descriptors that a shell opens for it, as with <(…).
+        program = subprocess.Popen(command, env=environ, close_fds=False)
     except OSError as error:
         raise NotStartedError(_refused(command[0], error)) from error
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         program.send_signal(number)
 
-    chosen: dict[int, Any] = {signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}
+    chosen: dict[int, Any] = dict.fromkeys((signal.SIGINT, signal.SIGQUIT), signal.SIG_IGN)
+    chosen |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP), pass_on)
     before = {number: signal.signal(number, handler) for number, handler in chosen.items()}
     try:
         code = program.wait()
@@ -94,6 +110,44 @@ def unwritable(path: Path | None) -> str:
     return "" if os.access(path if path.exists() else path.parent, os.W_OK) else f"{path} cannot be written"
 
 
+@contextmanager
+def folder_of_results(command: str) -> Iterator[Path]:
+    """A temporary folder that the processes of the program write into. Raises NotStartedError."""
+    try:
+        # A process that outlives the program may write while the folder is removed.
+        made = tempfile.TemporaryDirectory(prefix=f"anyzero-{command}-", ignore_cleanup_errors=True)
+    except OSError as error:
+        print(f"anyzero {command}: error: no temporary folder, set TMPDIR to one: {error.strerror}", file=sys.stderr)
+        raise NotStartedError(OWN_FAILURE) from error
+    with made as folder:
+        yield Path(folder)
+
+
+def show(command: str, text: str) -> int:
+    """Write a result to standard output; return 0, or OWN_FAILURE after a message where that is not possible."""
+    why = "it is closed"
+    try:
+        if sys.stdout is not None:
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(errors="backslashreplace")  # the report may have any characters
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            return 0
+    except BrokenPipeError:  # the reader has seen enough
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        why = error.strerror or str(error)
+    print(f"anyzero {command}: error: standard output cannot be written: {why}", file=sys.stderr)
+    return OWN_FAILURE
+
+
+def _drop_output() -> None:
+    # The interpreter tries to write the rest when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def run_beside(
     command: list[str],
     added: Mapping[str, str],
@@ -104,7 +158,10 @@ def run_beside(
 ) -> int:
     """`run_to_end` with the driver of this package and these variables. Raises NotStartedError."""
     variables = compose(os.environ, devices=devices, profile=profile, loader=loader)
-    return run_to_end(command, {**variables.applied_to(os.environ), **added})
+    environ = variables.applied_to(os.environ)
+    if _python_set_the_locale():
+        environ.pop("LC_CTYPE", None)
+    return run_to_end(command, {**environ, **added})
 
 
 def _python_set_the_locale() -> bool:

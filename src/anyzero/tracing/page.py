@@ -35,6 +35,7 @@ def write(recordings: Iterable[Recording], file: TextIO) -> None:
             if rows
         ],
         "lost": sum(each.lost for each in listed),
+        "dropped": sum(each.dropped for each in listed),
     }
     # Text from the program must not end the script that contains it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

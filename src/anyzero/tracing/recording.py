@@ -6,7 +6,6 @@ is no recording is refused, and records that make no sense are left out.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +32,7 @@ from anyzero.layouts.trace import (
     TraceRequestValue,
     TraceThread,
 )
+from anyzero.mapped_files import FileBytes
 
 __all__ = [
     "Call",
@@ -172,7 +172,9 @@ class Recording:
     """Layers of inferences; only graphs with profiling have them."""
     graph_steps: list[GraphStep] = field(default_factory=list)
     lost: int = 0
-    """Records that newer ones have replaced, or for which there was no room."""
+    """Records that newer ones have replaced."""
+    dropped: int = 0
+    """Records that the file system had no room for, at least so many."""
 
     @property
     def end(self) -> int:
@@ -191,7 +193,7 @@ def read(path: Path) -> Recording:
     return mapped_files.read(path, "recording", _read)
 
 
-def _read(data: mmap.mmap) -> Recording:
+def _read(data: FileBytes) -> Recording:
     head = TraceHead.unpack(data[:TRACE_HEAD_BYTES])
     if head.magic != TRACE_MAGIC:
         raise ValueError("it begins with other bytes")
@@ -209,6 +211,7 @@ def _read(data: mmap.mmap) -> Recording:
         name = thread.name.split(b"\0")[0].decode(errors="replace")
         made.threads[thread.id] = name
         made.lost += max(thread.records - head.record_capacity, 0)
+        made.dropped += thread.dropped
         ring = rings_at + index * head.record_capacity * TRACE_RECORD_BYTES
         used = min(thread.records, head.record_capacity) * TRACE_RECORD_BYTES
         records = data[ring : ring + used]

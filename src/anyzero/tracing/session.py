@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from anyzero import errors
 from anyzero.api.library import LIBRARY_PATH
+from anyzero.own_folder import OwnFolder
 from anyzero.tracing import chrome, page, summary
 from anyzero.tracing.recording import Recording, read
 from anyzero.ze import source_lines
@@ -43,16 +43,18 @@ class trace:  # noqa: N801
         self._path = None if path is None else Path(path)
         if self._path is not None and not self._path.parent.is_dir():
             raise FileNotFoundError(f"az.trace: there is no folder {self._path.parent}")
+        if self._path is not None and self._path.is_dir():
+            raise IsADirectoryError(f"az.trace: {self._path} is a folder")
         self._recording: Recording | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: OwnFolder | None = None
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="anyzero-trace-")
+        self._folder = OwnFolder("anyzero-trace-")
         begin = _library().zexTraceStart
         begin.argtypes = ctypes.c_char_p, ctypes.c_uint64
         number = begin(os.fsencode(self._file), _RECORDS)
         if number:
-            self._folder.cleanup()
+            self._folder.remove()
             busy = "a recording is already running, of another az.trace or by `anyzero trace`"
             raise errors.Unavailable(
                 f"az.trace: {busy if number == _BUSY else os.strerror(number)}",
@@ -71,15 +73,17 @@ class trace:  # noqa: N801
         if self._lines:
             source_lines.stop_recording(_library(), str(LIBRARY_PATH))
         _library().zexTraceStop()
+        if not self._folder.own:
+            return  # a forked child: the recording is its parent's
         self._recording = read(self._file)
-        self._folder.cleanup()
+        self._folder.remove()
         if self._path is not None:
             save([self._recording], self._path)
 
     @property
     def _file(self) -> Path:
         assert self._folder is not None
-        return Path(self._folder.name) / "recording"
+        return self._folder.path / "recording"
 
     @property
     def recording(self) -> Recording:
@@ -100,10 +104,15 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(str(LIBRARY_PATH))
 
 
+def is_page(path: Path) -> bool:
+    """Whether the name asks for a page instead of a timeline for Perfetto."""
+    return path.suffix.lower() in (".html", ".htm")
+
+
 def save(recordings: list[Recording], path: Path) -> None:
     """Write a timeline: a page of its own where the name says so, else Chrome's format."""
     with path.open("w", encoding="utf-8") as file:
-        if path.suffix in (".html", ".htm"):
+        if is_page(path):
             page.write(recordings, file)
         else:
             chrome.write(recordings, file)

@@ -125,6 +125,9 @@ def tables(recordings: list[Recording], *, rows: int = 20) -> Iterator[str]:
     if lost := sum(each.lost for each in recordings):
         yield ""
         yield f"{lost:,} older records were replaced by newer ones: the tables cover the end of the recording only."
+    if dropped := sum(each.dropped for each in recordings):
+        yield ""
+        yield f"At least {dropped:,} records are missing: the temporary folder was full (TMPDIR)."
 
 
 def _table(title: str, found: list[Row], most: int) -> Iterator[str]:
@@ -136,7 +139,8 @@ def _table(title: str, found: list[Row], most: int) -> Iterator[str]:
         times = (_time(row.total), f"{row.count:,}", _time(row.mean), _time(row.least), _time(row.most))
         line = f"{row.total / total:6.1%} " + " ".join(f"{each:>9}" for each in times)
         rate = f"{row.nbytes / row.total:.2f}" if row.nbytes and row.total else ""
-        yield f"{line} {rate:>7}  {row.name}" if sized else f"{line}  {row.name}"
+        name = "".join(each if each.isprintable() else repr(each)[1:-1] for each in row.name)
+        yield f"{line} {rate:>7}  {name}" if sized else f"{line}  {name}"
     if len(found) > most:
         yield f"{'':>6} and {len(found) - most} more"
 

@@ -7,7 +7,9 @@ recordings, `binding/lines.cpp` notes the line of every call.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
+import functools
 import os
 import sys
 from pathlib import Path
@@ -15,7 +17,13 @@ from typing import Any
 
 __all__ = ["record", "stop_recording", "tell"]
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PASSED_OVER = (
+    str(Path(__file__).parents[1]) + os.sep,
+    functools.cached_property.__get__.__code__.co_filename,
+    contextlib.ExitStack.close.__code__.co_filename,
+)
+"""Beginnings of the names of files whose frames are not the program's: the package, and the modules of the standard
+library that call methods of it for the program."""
 _MANAGED = 1 << 31
 """The call comes from the Python API, which destroys what it makes when nothing refers to it."""
 _Reader = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -24,8 +32,8 @@ _Reader = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ct
 @_Reader
 def _read(file: int, function: int, size: int) -> int:
     frame = sys._getframe(1)  # noqa: SLF001
-    managed = _MANAGED if frame.f_code.co_filename.startswith(_PACKAGE) else 0
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    managed = _MANAGED if frame.f_code.co_filename.startswith(_PASSED_OVER) else 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PASSED_OVER):
         frame = frame.f_back
     if frame is None:
         return 0
@@ -50,7 +58,7 @@ def record(library: ctypes.CDLL, path: str) -> None:
     binding = _binding(path)
     start: Any = binding.anyzero_lines_start
     start.argtypes, start.restype = (ctypes.c_void_p, ctypes.c_char_p), ctypes.c_bool
-    if start(library._handle, os.fsencode(_PACKAGE + os.sep)):  # noqa: SLF001
+    if start(library._handle, os.fsencode("\n".join(_PASSED_OVER))):  # noqa: SLF001
         atexit.register(stop_recording, library, path)
 
 

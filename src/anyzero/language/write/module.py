@@ -92,7 +92,7 @@ class Instruction(Record):
             elif isinstance(each, Enum):
                 found.append(each.value)
             elif isinstance(each, str):
-                raw = each.encode() + b"\0"
+                raw = each.encode(errors="replace") + b"\0"  # names of files may have bytes that are no text
                 raw += bytes(-len(raw) % 4)
                 found += struct.unpack(f"<{len(raw) // 4}I", raw)
             else:
