@@ -51,10 +51,18 @@ def estimate(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, 
     return together, alone * lanes * SCALAR
 
 
-def estimate_accesses(body: Body, flow: Flow, shapes: Shapes, lanes: int, register: int, joined: set[Op]) -> float:
-    """What of a vector's cost is for loads and stores."""
+def estimate_accesses(
+    body: Body,
+    flow: Flow,
+    shapes: Shapes,
+    lanes: int,
+    register: int,
+    joined: set[Op],
+    among: set[Op] | None = None,
+) -> float:
+    """What of a vector's cost is for loads and stores, all or some."""
     costs = _costs(body, flow, shapes, lanes, register, joined)
-    return sum(cost for op, _, cost in costs if op.name in ("load", "store"))
+    return sum(cost for op, _, cost in costs if op.name in ("load", "store") and (among is None or op in among))
 
 
 def _costs(

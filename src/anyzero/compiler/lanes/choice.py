@@ -17,6 +17,7 @@ from anyzero.compiler.analysis.cost import (
     strides_far,
 )
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
+from anyzero.compiler.analysis.row_walks import row_walks
 from anyzero.compiler.analysis.rows import MOST
 from anyzero.compiler.analysis.short_elements import short_elements
 from anyzero.compiler.analysis.streaming_stores import memory_bound
@@ -53,6 +54,9 @@ iterations of a load and a store fill the vector registers.
 
 SHORTEST = 4
 """Masks of bytes fill a multiple of 32 bits."""
+
+MOSTLY_WALKS = 0.4
+"""The part of a vector's cost from which on accesses along rows decide the number of lanes."""
 
 WORTH_INTERCHANGE = 0.8
 """The part of the cost of a vector's accesses that is left where lanes along another dimension pay."""
@@ -203,6 +207,8 @@ def choose_lanes(
     if together >= alone:
         return 1, f"a vector would not pay: {costs}"
     flat = uses.flat
+    if flat and _mostly_walks(body, flow, shapes, options, target, joined, together):
+        return SHORTEST, f"few rows of a matrix are accessed at a time, which may share sets of the cache; {costs}"
     # A vector of several registers takes as many for each value: few values fit.
     wanted = chains(body, flow, shapes, flat, target.registers, soon=options.quick)
     registers = 1 if options.large_registers else min(wanted, 2) if narrow else wanted
@@ -225,6 +231,21 @@ def choose_lanes(
     several = f"{registers} registers" if registers > 1 else "one register"
     halves = ", in halves because memory is the limit" if narrow else ""
     return lanes, f"{several} of floats{halves}; {rows}; {costs}"
+
+
+def _mostly_walks(
+    body: Body, flow: Flow, shapes: Shapes, options: Options, target: cpu.Target, joined: set[Op], cost: float
+) -> bool:
+    """Does a vector spend its time on rows, one for each lane, of which it accesses an element at a time?"""
+    found = row_walks(body, flow, shapes)
+    if not found:
+        return False
+    thorough = options.thorough_columns
+    for loop in flow.loops.all:
+        columns = find_columns(loop, shapes, thorough)
+        found -= columns.accesses if columns is not None else set()
+    spent = estimate_accesses(body, flow, shapes, target.lanes, target.register, joined, found)
+    return spent >= MOSTLY_WALKS * cost
 
 
 def _joined(flow: Flow, shapes: Shapes, options: Options) -> set[Op]:

@@ -303,7 +303,7 @@ PASSES: Final = (
         "needs costs of the simplified body",
         (
             *("lanes/choice.py", "analysis/cost.py", "analysis/uniformity.py", "analysis/known_bits.py"),
-            "analysis/group_width.py",
+            *("analysis/group_width.py", "analysis/row_walks.py"),
         ),
     ),
     Pass(
