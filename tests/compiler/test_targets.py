@@ -87,6 +87,12 @@ def test_given_any_effort_then_everything_becomes_one_function(level: int) -> No
     assert "lshr i64 %x, 2" in str(module)
 
 
+def test_only_the_first_stage_leaves_out_scheduling() -> None:
+    first, final = (cpu.compile_text(INLINED, cpu.target("", ""), 2, quick=quick) for quick in (True, False))
+    assert "optnone" in str(first.optimised)
+    assert "optnone" not in str(final.optimised)
+
+
 def test_a_machine_serves_one_thread_at_a_time_and_then_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu, "_FREE", {})
     target = cpu.target("", "")

@@ -286,7 +286,8 @@ class Builder:
         return self.parts(self.emit("load", type_, [pointer], access), access.count)
 
     def store(self, pointer: Op, components: list[Op], access: Access) -> None:
-        self.emit("store", "", [pointer, *components], replace(access, count=len(components)))
+        how = access if access.count == len(components) else replace(access, count=len(components))
+        self.emit("store", "", [pointer, *components], how)
 
     def parts(self, op: Op, number: int) -> list[Op]:
         if number == 1:

@@ -43,21 +43,41 @@ class Dominators(dict[N, N]):
 
 def order(entry: N, successors: Callable[[N], Sequence[N]]) -> list[N]:
     """The reachable nodes in reverse postorder: a node before its successors, except along back edges."""
-    return _depth_first(entry, successors)[1]
+    seen, finished = {entry}, []
+    stack = [(entry, iter(successors(entry)))]
+    while stack:
+        node, rest = stack[-1]
+        for target in rest:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(successors(target))))
+                break
+        else:
+            stack.pop()
+            finished.append(node)
+    finished.reverse()
+    return finished
 
 
 def dominators(entry: N, successors: Callable[[N], Sequence[N]]) -> Dominators[N]:
     """The algorithm of Lengauer and Tarjan: nearly linear, also for graphs made to be slow."""
-    seen, _, parents = _depth_first(entry, successors)
-    number = {node: index for index, node in enumerate(seen)}
-    count = len(seen)
-    predecessors: list[list[int]] = [[] for _ in range(count)]
-    for index, node in enumerate(seen):
-        for target in successors(node):
-            predecessors[number[target]].append(index)
-    parent = [number[parents[node]] for node in seen]
-    immediate = _immediate(parent, predecessors)
-    return Dominators((seen[index], seen[immediate[index]]) for index in range(1, count))
+    number, parent, predecessors = {entry: 0}, [0], [list[int]()]
+    stack = [(0, iter(successors(entry)))]
+    while stack:
+        index, rest = stack[-1]
+        for target in rest:
+            known = number.get(target)
+            if known is None:
+                number[target] = place = len(parent)
+                parent.append(index)
+                predecessors.append([index])
+                stack.append((place, iter(successors(target))))
+                break
+            predecessors[known].append(index)
+        else:
+            stack.pop()
+    seen, immediate = list(number), _immediate(parent, predecessors)
+    return Dominators((seen[index], seen[immediate[index]]) for index in range(1, len(seen)))
 
 
 def tree(entry: N, immediate: dict[N, N]) -> dict[N, list[N]]:
@@ -70,25 +90,6 @@ def tree(entry: N, immediate: dict[N, N]) -> dict[N, list[N]]:
     return below
 
 
-def _depth_first(entry: N, successors: Callable[[N], Sequence[N]]) -> tuple[list[N], list[N], dict[N, N]]:
-    """The nodes in preorder and in reverse postorder, and the parent of each in the depth-first tree."""
-    seen, finished, parents = [entry], [], {entry: entry}
-    stack = [(entry, iter(successors(entry)))]
-    while stack:
-        node, rest = stack[-1]
-        for target in rest:
-            if target not in parents:
-                parents[target] = node
-                seen.append(target)
-                stack.append((target, iter(successors(target))))
-                break
-        else:
-            stack.pop()
-            finished.append(node)
-    finished.reverse()
-    return seen, finished, parents
-
-
 def _immediate(parent: list[int], predecessors: list[list[int]]) -> list[int]:
     """The immediate dominators, of nodes by their preorder numbers."""
     count = len(parent)
@@ -99,27 +100,37 @@ def _immediate(parent: list[int], predecessors: list[list[int]]) -> list[int]:
     immediate = [0] * count
 
     def lowest(node: int) -> int:
+        above = ancestor[node]
+        if ancestor[above] == -1:
+            return best[node]
         path = []
-        while ancestor[node] != -1 and ancestor[ancestor[node]] != -1:
+        while ancestor[above] != -1:
             path.append(node)
-            node = ancestor[node]
+            node, above = above, ancestor[above]
         for step in reversed(path):
             above = ancestor[step]
             if semi[best[above]] < semi[best[step]]:
                 best[step] = best[above]
             ancestor[step] = ancestor[above]
-        return best[path[0] if path else node]
+        return best[path[0]]
 
     for node in range(count - 1, 0, -1):
+        above = least = parent[node]
         for other in predecessors[node]:
-            candidate = semi[lowest(other)] if ancestor[other] != -1 else semi[other]
-            semi[node] = min(semi[node], candidate)
-        waiting[semi[node]].append(node)
-        ancestor[node] = parent[node]
-        for other in waiting[parent[node]]:
+            # Smaller numbers have no ancestor yet, and are their own semidominators.
+            candidate = other if other <= node else semi[lowest(other)]
+            if candidate < least:
+                least = candidate
+        semi[node] = least
+        ancestor[node] = above
+        if least == above:
+            immediate[node] = above
+        else:
+            waiting[least].append(node)
+        for other in waiting[above]:
             low = lowest(other)
-            immediate[other] = low if semi[low] < semi[other] else parent[node]
-        waiting[parent[node]] = []
+            immediate[other] = low if semi[low] < semi[other] else above
+        waiting[above] = []
     for node in range(1, count):
         if immediate[node] != semi[node]:
             immediate[node] = immediate[immediate[node]]

@@ -218,14 +218,17 @@ class Finding:
         if name in NEVER_UNIFORM:
             return VARYING
         known: list[Shape] = []
+        uniform = True
         for each in op.args:
             shape = self._argument(each, block)
             if shape is None:
                 return None
             known.append(shape)
+            if shape.stride != 0:
+                uniform = False
         if name == "group":
             return self._collective(op.info, known)
-        if all(stride == 0 for stride, _ in known):
+        if uniform:
             return UNIFORM
         if name in STRIDED and op.type not in ("i1", "half", "float", "double"):
             found = self._arithmetic(op, known)

@@ -59,25 +59,31 @@ class Entry:
         b = self.b
         self.arguments, self.grid, self.worker = (Value(b, f"%{name}", PTR) for name in ("arguments", "grid", "worker"))
         self.first, self.last = Value(b, "%first", I64), Value(b, "%last", I64)
-        starts = [GRID_OFFSETS[each] for each in ("group_count", "group_size", "global_offset", "global_size")]
-        self.count, self.size, self.offset, self.global_size = (
-            [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in starts
-        )
-        if choices.from_zero:
-            self.offset = [self.number(0)] * 3
         # The engine chooses the groups of a kernel that does not use them.
         self.fixed = None if choices.flat else choices.group_size
         """The size of all groups, where the kernel requires one."""
         self.exact = self.fixed is not None and choices.likely is None
         """Is that the only size, so that there is no code for others?"""
-        if self.fixed is not None:
-            # Constants, so that LLVM drops loops that never run.
-            self.size = [self.number(each) for each in self.fixed]
+        self.read_grid()
         self.only_rows = granted is None and several_only(rows, self.step, self.fixed)
         self.scratch = self.load(self.worker, WORKER_OFFSETS["scratch"], PTR)
         self.stream = streaming.misaligned_bits(self, large) if large else None
         self.whole = True
         """May all lanes be active in the code that is being written?"""
+
+    def read_grid(self) -> None:
+        """Loads the launch's numbers in the current block. Where they are loaded again in a loop, they take no
+        registers in the loops inside of it, and LLVM's register allocator less time.
+        """
+        starts = [GRID_OFFSETS[each] for each in ("group_count", "group_size", "global_offset", "global_size")]
+        self.count, self.size, self.offset, self.global_size = (
+            [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in starts
+        )
+        if self.choices.from_zero:
+            self.offset = [self.number(0)] * 3
+        if self.fixed is not None:
+            # Constants, so that LLVM drops loops that never run.
+            self.size = [self.number(each) for each in self.fixed]
 
     def text(self) -> str:
         arguments, grid, worker = self.pointers()
@@ -129,14 +135,13 @@ class Entry:
         return [f"{name}{self.labels}" for name in names]
 
     def while_(self, condition: Callable[[], Value], body: Callable[[], None]) -> None:
-        head, inside, behind = self._labels("while", "do", "done")
+        """A loop in rotated form, with the condition before it and at its end: no jump back to a test."""
+        inside, behind = self._labels("do", "done")
         b = self.b
-        b.jump(head)
-        b.label(head)
         b.branch(condition(), inside, behind)
         b.label(inside)
         body()
-        b.jump(head)
+        b.branch(condition(), inside, behind)
         b.label(behind)
 
     def if_(self, condition: Value, body: Callable[[], None]) -> None:

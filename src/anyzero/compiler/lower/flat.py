@@ -55,7 +55,6 @@ def flat_entry(
     """
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
-    ends = [offset + size for offset, size in zip(e.offset, e.global_size, strict=True)]
     box = bounds(e, checks) if checks is not None else None
     inside = ActiveRows(e, masked) if checks is not None and checks.settled else None
     block = e.variable(e.first)
@@ -63,6 +62,8 @@ def flat_entry(
     def run() -> None:
         now = e.get(block)
         e.set(block, now + 1)
+        e.read_grid()
+        ends = [offset + size for offset, size in zip(e.offset, e.global_size, strict=True)]
         x, rest = b.binary("urem", now, e.count[0]), b.binary("udiv", now, e.count[0])
         y, z = b.binary("urem", rest, e.count[1]), b.binary("udiv", rest, e.count[1])
         x0, y0, z0 = (n * size + offset for n, size, offset in zip((x, y, z), e.size, e.offset, strict=True))

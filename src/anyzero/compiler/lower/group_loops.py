@@ -57,6 +57,8 @@ def group_entry(
     functions = RegionFunctions() if outlined else None
 
     def group() -> None:
+        if batch == 1:
+            e.read_grid()
         gx, gy, gz = (e.get(each) for each in place.ids)
         every = group_of(e, [gx, gy, gz], vectors, per_vector, combines, e.prefix, notes)
         if notes is not None:
@@ -81,6 +83,8 @@ def group_entry(
                 _either_group(e, every, schedule, interior, functions)
         else:
             _regions(e, every, regions, functions)
+        if batch == 1:
+            e.read_grid()
         place.step(gx, gy, gz)
         e.set(left, e.get(left) - 1)
 

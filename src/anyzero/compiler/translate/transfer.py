@@ -18,7 +18,7 @@ def load(f: Scope, pointer: Op, type_: Type, access: Access) -> Tree:
         if piece.odd:
             values += _load_packed(f, pointer, piece, access)
             continue
-        how = replace(access, count=piece.components, alignment=_alignment(access.alignment, piece.offset))
+        how = _part(access, piece.components, piece.offset)
         components = b.load(b.offset(pointer, piece.offset), piece.scalar, how)
         if piece.truth:
             components = [b.icmp("ne", each, b.const("i8", 0)) for each in components]
@@ -40,8 +40,7 @@ def store(f: Scope, pointer: Op, value: Tree, type_: Type, access: Access) -> No
             continue
         if piece.truth:
             components = [b.cast("zext", each, "i8") for each in components]
-        how = replace(access, alignment=_alignment(access.alignment, piece.offset))
-        b.store(b.offset(pointer, piece.offset), components, how)
+        b.store(b.offset(pointer, piece.offset), components, _part(access, piece.components, piece.offset))
 
 
 def _load_packed(f: Scope, pointer: Op, piece: Piece, access: Access) -> list[Op]:
@@ -49,8 +48,7 @@ def _load_packed(f: Scope, pointer: Op, piece: Piece, access: Access) -> list[Op
     width = WIDTHS[piece.scalar]
     for chunk in chunks(width * piece.components):
         at = piece.offset + chunk.offset
-        how = replace(access, count=1, alignment=_alignment(access.alignment, at))
-        found += b.load(b.offset(pointer, at), chunk.type, how)
+        found += b.load(b.offset(pointer, at), chunk.type, _part(access, 1, at))
     return unpack(b, found, width, piece.components)
 
 
@@ -59,9 +57,12 @@ def _store_packed(f: Scope, pointer: Op, piece: Piece, components: list[Op], acc
     places = chunks(WIDTHS[piece.scalar] * piece.components)
     for chunk, value in zip(places, pack(b, components), strict=True):
         at = piece.offset + chunk.offset
-        b.store(b.offset(pointer, at), [value], replace(access, alignment=_alignment(access.alignment, at)))
+        b.store(b.offset(pointer, at), [value], _part(access, 1, at))
 
 
-def _alignment(alignment: int, offset: int) -> int:
-    """The alignment at an offset."""
-    return min(alignment, offset & -offset) if offset else alignment
+def _part(access: Access, count: int, offset: int) -> Access:
+    """The access to some components at an offset."""
+    alignment = min(access.alignment, offset & -offset) if offset else access.alignment
+    if count == access.count and alignment == access.alignment:
+        return access  # as most are: those of single scalars
+    return replace(access, count=count, alignment=alignment)
