@@ -178,8 +178,8 @@ void cut_into_rows(Grid& grid, const Code& code, const unsigned char* args) {
   const uint64_t length = product(facts.row_length, args);
   uint64_t items = product(facts.row_items, args);
   if (length < std::max<uint64_t>(code.lanes(), 2) || items == 0) return;
-  items = facts.row_items.empty() ? size[0] : std::min(items, size[0]);
-  if (items % length || items == length) return;
+  if (facts.row_items.empty()) items = size[0];
+  if (items > size[0] || items % length || items == length) return;
   grid.global_size[0] = grid.row_length = length;
   grid.global_size[1] = items / length;
   // Without blocks of the engine's choice, a row is a group.

@@ -142,8 +142,8 @@ def _rows(kernel: CompiledKernel, block: np.ndarray, sizes: list[int]) -> tuple[
         if any(value - 1 not in range(2**31 - 1) for value in [*values, *filter(None, found)]):
             return 0, 0
     length, most = found
-    items = min(most or sizes[0], sizes[0])
-    fills = length is not None and kernel.lanes <= length < items and items % length == 0
+    items = most or sizes[0]
+    fills = length is not None and kernel.lanes <= length < items <= sizes[0] and items % length == 0
     return (length or 0, items) if fills and sizes[1:] == [1, 1] else (0, 0)
 
 

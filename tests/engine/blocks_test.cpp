@@ -7,7 +7,7 @@
 namespace {
 
 uint64_t strip(uint64_t columns, uint64_t rows, uint64_t width) {
-  anyzero::Grid grid{{columns, rows, 1}, {width, 4, 1}, {}, {columns * width, rows * 4, 1}, 2, 0, 0, 0};
+  anyzero::Grid grid{{columns, rows, 1}, {width, 4, 1}, {}, {columns * width, rows * 4, 1}, 2, 0, 0, 0, 0};
   anyzero::choose_strip(grid);
   return grid.strip;
 }

@@ -82,4 +82,5 @@ int main() {
   assert(Clock().has_all(1, 5, 4) && !Clock().has_all(1, 1, 1));
   keeps_few_runs();
   std::puts("clock: ok");
+  return 0;
 }

@@ -28,7 +28,7 @@ bool refused(const Bytes& container, const char* because) {
 void every_section_works() {
   unsigned char variables[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   Code* code = load(kSections, {reinterpret_cast<uintptr_t>(variables), nullptr});
-  anyzero::Grid grid{{1, 1, 1}, {1, 1, 1}, {}, {1, 1, 1}, 1, 1, 0, 0};
+  anyzero::Grid grid{{1, 1, 1}, {1, 1, 1}, {}, {1, 1, 1}, 1, 1, 0, 0, 0};
   anyzero::Worker worker{};
   const uint32_t chosen[] = {10, 27, 31, 44, 59, 63, 99};
   for (uint32_t which = 0; which < 7; ++which) {

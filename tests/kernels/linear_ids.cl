@@ -76,3 +76,24 @@ kernel void knows_size(global int *to, int width) {
     int i = get_global_id(0);
     to[i] = i % width + (int)get_global_size(0) + (int)get_work_dim();
 }
+
+// Grid-stride loops: they have one iteration where there are as many work-items as elements.
+kernel void strided_product(int count, global int *c, global const int *a, global const int *b, int n, int k) {
+    for (int i = get_global_id(0); i < count; i += get_global_size(0)) {
+        int row = i / n, column = i % n, sum = 0;
+        for (int j = 0; j < k; j++)
+            sum += a[row * k + j] * b[j * n + column];
+        c[i] = sum;
+    }
+}
+
+kernel void strided_bias(int count, global int *y, global const int *bias, int channels, int area) {
+    for (int i = get_group_id(0) * get_local_size(0) + get_local_id(0); i < count; i += get_local_size(0) * get_num_groups(0))
+        y[i] += bias[i / area % channels];
+}
+
+// A work-item reads in its second iteration what it has written in its first one.
+kernel void strided_chain(int count, global int *y, int width, int step) {
+    for (int i = get_global_id(0); i < count; i += get_global_size(0))
+        y[i] += i >= step ? y[i - step] + i % width : i / width;
+}

@@ -33,12 +33,15 @@ LENGTHS: dict[str, tuple[list[int], list[int]]] = {
     "late_bound": ([2], []),
     "two_lengths": ([3], []),
     "knows_size": ([], []),
+    "strided_product": ([4], [0]),
+    "strided_bias": ([4], [0]),
+    "strided_chain": ([2], [0]),
 }
 """By kernel: the arguments that are factors of the length of a row, and of the number of work-items."""
 
 
-def arguments(name: str, length: int, items: int) -> list[Argument]:
-    """For rows of this length, as far as the kernel allows it."""
+def arguments(name: str, length: int, items: int, size: int) -> list[Argument]:
+    """For rows of this length, as far as the kernel allows it, and so many work-items."""
     room, rows = np.zeros(items + 64, np.int32), max(1, items // length)
     sizes = [np.int32(length), np.int32(rows)]
     n = np.int32(items)
@@ -54,6 +57,9 @@ def arguments(name: str, length: int, items: int) -> list[Argument]:
         "late_bound": [room, A, np.int32(length), np.int32(items - 5)],
         "two_lengths": [room, A, B, np.int32(length), np.int32(7)],
         "knows_size": [room, np.int32(length)],
+        "strided_product": [n, room, A, B, np.int32(length), np.int32(11)],
+        "strided_bias": [n, A[: items + 64].copy(), B, np.int32(3), np.int32(length)],
+        "strided_chain": [n, A[: items + 64].copy(), np.int32(length), np.int32(size)],
     }[name]
 
 
@@ -99,12 +105,13 @@ SIZES = [
 def test_launches_in_rows_and_others_give_the_same(name: str, in_rows: bool, options: Options) -> None:
     loaded = native.Loaded(kernel(name, options))
     for length, items, beyond in SIZES:
-        unbounded = name in ("product", "transpose", "differences", "late_bound", "two_lengths", "knows_size")
-        size = (items if unbounded and name != "product" else items + beyond,)
-        given: list[Any] = arguments(name, length, items)
-        loaded(given, size, (32,), in_rows=in_rows)
-        expected: list[Any] = arguments(name, length, items)
-        reference.run(module_of(KERNELS), name, expected, size, size)
-        for one, other in zip(given, expected, strict=True):
-            if isinstance(one, np.ndarray):
-                np.testing.assert_array_equal(one, other, err_msg=f"{length}, {items}, {beyond}")
+        unbounded = name in ("transpose", "differences", "late_bound", "two_lengths", "knows_size")
+        sizes = [items if unbounded else items + beyond, *([items // 3 + 1] if name.startswith("strided") else [])]
+        for size in sizes:
+            given: list[Any] = arguments(name, length, items, size)
+            loaded(given, (size,), (32,), in_rows=in_rows)
+            expected: list[Any] = arguments(name, length, items, size)
+            reference.run(module_of(KERNELS), name, expected, (size,), (size,))
+            for one, other in zip(given, expected, strict=True):
+                if isinstance(one, np.ndarray):
+                    np.testing.assert_array_equal(one, other, err_msg=f"{length}, {items}, {size}")

@@ -66,13 +66,13 @@ SMALL = 16
 
 
 def may_delinearize(unit: KernelUnit) -> bool:
-    return _is_free(unit) and not unit.sums and unit.linear_body is None
+    return unit.translation.uses.flat and not (unit.options.one_version or unit.options.checks)
 
 
 def choose_rows(unit: KernelUnit) -> None:
     """Two dimensions, where a vector costs no more than with one."""
-    rows = find_row_length(unit.body)
-    if rows is None:
+    rows, loop = find_row_length(unit.body), unit.grid_stride
+    if rows is None or (loop is not None and rows.items != {loop.offset}):
         return
     cost, _ = _vector_costs(unit)
     body, flow = unit.body, unit.flow
@@ -88,13 +88,8 @@ def choose_rows(unit: KernelUnit) -> None:
 def may_interchange(unit: KernelUnit) -> bool:
     """Images have neighbours along the first dimension."""
     images = any(op.name in ("image_read", "image_write") for op in unit.body.ops)
-    return _is_free(unit) and unit.linear_body is None and not images and bool(_further(unit.body))
-
-
-def _is_free(unit: KernelUnit) -> bool:
-    """May the engine choose which work-items are neighbours?"""
-    alone = unit.translation.uses.flat and unit.grid_stride is None
-    return alone and not (unit.options.one_version or unit.options.checks)
+    alone = unit.translation.uses.flat and unit.grid_stride is None and unit.linear_body is None
+    return alone and not (images or unit.options.one_version or unit.options.checks) and bool(_further(unit.body))
 
 
 def _further(body: Body) -> list[int]:

@@ -229,7 +229,7 @@ PASSES: Final = (
         "two dimensions",
         "before all choices that depend on dimensions; needs loops and their costs",
         ("transform/delinearize.py", "lanes/choice.py", "analysis/early_exits.py", "analysis/cost.py"),
-        Condition("no groups or grid-stride loop; not in the first stage, not with checks", choice.may_delinearize),
+        Condition("no groups; not in the first stage, not with checks", choice.may_delinearize),
     ),
     Pass(
         "separate-arguments",

@@ -35,7 +35,7 @@ class RowLength:
 
     length: Factors
     items: Factors
-    """Work-items beyond so many end at once; empty where the kernel does not tell."""
+    """Work-items beyond so many end at once, and a launch has as many; empty where the kernel does not tell."""
 
 
 def find_row_length(body: Body) -> RowLength | None:
