@@ -140,7 +140,7 @@ def test_a_sample_finds_the_caches_as_its_own_kernel_left_them(monkeypatch: pyte
     ours = object.__new__(contest.Contestant)
     ours.peer = next(each for each in PEERS if each.name == "anyzero")
     monkeypatch.setattr(spread.machine, "Others", lambda contestants: SimpleNamespace(cores=lambda: 0.0))
-    for took, warm in ((spread.WARM_NS / 2, 1), (spread.WARM_NS * 2, 0)):
+    for took, warm in ((spread.WARM_NS / 100, spread.WARM), (spread.WARM_NS / 2, 2), (spread.WARM_NS * 2, 0)):
         asked.clear()
         answer["ns"] = took
         spread.measure([ours], spread.select("turn", True), False, lambda text: None)
