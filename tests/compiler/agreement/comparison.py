@@ -11,6 +11,7 @@ from anyzero.compiler import reference
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import Module, read, verify
+from anyzero.layouts.container import ArgumentUse
 from tests.compiler import native
 from tests.compiler.agreement.fenced import fenced
 from tests.compiler.agreement.generator import LocalBytes, Program
@@ -39,12 +40,16 @@ def disagreement(*programs: Program, ways: Sequence[Options], timeout: float = P
 def _compare(text: str, programs: Sequence[Program], ways: Sequence[Options]) -> str | None:
     module = read(assemble(text, (1, 6)))
     verify(module)
-    expected = [_interpreted(module, program) for program in programs]
+    expected = [interpreted(module, program) for program in programs]
     for options in ways:
-        loaded = native.Loaded(compile_kernel(module, "main", options))
+        code = compile_kernel(module, "main", options)
+        loaded = native.Loaded(code)
+        hows = [(_all_at_once, True), (_backwards, True)]
+        if any(each.access & ArgumentUse.ROW_LENGTH for each in code.arguments if each.kind == "value"):
+            hows.append((_all_at_once, False))
         for program, wanted in zip(programs, expected, strict=True):
-            for how in (_all_at_once, _backwards):
-                found = _run(loaded, program, how)
+            for how, in_rows in hows:
+                found = _run(loaded, program, how, in_rows)
                 for place, (mine, theirs) in enumerate(zip(found, wanted, strict=True)):
                     floats = place in program.floats
                     if isinstance(theirs, np.ndarray) and _different(mine, theirs, floats).any():
@@ -52,7 +57,7 @@ def _compare(text: str, programs: Sequence[Program], ways: Sequence[Options]) ->
     return None
 
 
-def _interpreted(module: Module, program: Program) -> list[Any]:
+def interpreted(module: Module, program: Program) -> list[Any]:
     """What the arguments are after the interpreter has run it."""
     expected = program.fresh()
     shape = program.shape
@@ -69,7 +74,7 @@ def _interpreted(module: Module, program: Program) -> list[Any]:
     return expected
 
 
-def _run(loaded: native.Loaded, program: Program, how: Entry) -> list[Any]:
+def _run(loaded: native.Loaded, program: Program, how: Entry, in_rows: bool) -> list[Any]:
     """What the arguments are afterwards. Each of them ends at a forbidden page in one of the runs, or begins at one."""
     shape = program.shape
     at_the_end = how is _all_at_once
@@ -82,6 +87,7 @@ def _run(loaded: native.Loaded, program: Program, how: Entry) -> list[Any]:
             shape.global_size,
             shape.group_size,
             shape.offset,
+            in_rows=in_rows,
         )
     finally:
         loaded.entry = whole

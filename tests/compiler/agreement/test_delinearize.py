@@ -10,10 +10,16 @@ import pytest
 from anyzero.compiler import reference
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.pipeline import compile_kernel
+from anyzero.compiler.spirv import read
 from anyzero.layouts.container import ArgumentUse
 from benchmarks.kernels.case import FOLDER, Argument
 from tests.compiler import native
 from tests.compiler.agreement.cases import module_of
+from tests.compiler.agreement.comparison import disagreement
+from tests.compiler.agreement.function import Shape
+from tests.compiler.agreement.generator import Program
+from tests.compiler.agreement.test_found import kernel as kernel_text
+from tests.compiler.assembler import assemble
 
 KERNELS = FOLDER / "linear_ids.spv"
 
@@ -115,3 +121,117 @@ def test_launches_in_rows_and_others_give_the_same(name: str, in_rows: bool, opt
             for one, other in zip(given, expected, strict=True):
                 if isinstance(one, np.ndarray):
                     np.testing.assert_array_equal(one, other, err_msg=f"{length}, {items}, {size}")
+
+
+REST = "%low = OpUConvert %i32 %g \n %rest = OpUMod %i32 %low %p1"
+
+FOUND: dict[str, tuple[str, str, list[Any], bool]] = {
+    "no layers, and no division": (
+        f"""
+        {REST}
+        %some = OpINotEqual %bool %p2 %c0
+        OpBranchConditional %some %divides %end
+        %divides = OpLabel
+        %area = OpIMul %i32 %p1 %p2
+        %layer = OpSDiv %i32 %low %area
+        OpBranch %end
+        %end = OpLabel
+        %result = OpPhi %i32 %rest %entry %layer %divides
+        """,
+        "%global_i32 %i32 %i32",
+        [np.int32(64), np.int32(0)],
+        True,
+    ),
+    "an area that wraps before it is widened": (
+        f"""
+        {REST}
+        %short = OpIMul %i32 %p1 %p2
+        %area = OpUConvert %i64 %short
+        %layer = OpUDiv %i64 %g %area
+        %number_of_layer = OpUConvert %i32 %layer
+        %result = OpIAdd %i32 %number_of_layer %rest
+        """,
+        "%global_i32 %i32 %i32",
+        [np.int32(64), np.int32((1 << 26) + 1)],
+        True,
+    ),
+    "unsigned layers, divided as signed ones": (
+        f"""
+        {REST}
+        %width = OpUConvert %i64 %p1
+        %height = OpUConvert %i64 %p2
+        %area = OpIMul %i64 %width %height
+        %layer = OpSDiv %i64 %g %area
+        %number_of_layer = OpUConvert %i32 %layer
+        %result = OpIAdd %i32 %number_of_layer %rest
+        """,
+        "%global_i32 %i32 %i32",
+        [np.int32(64), np.int32(-1)],
+        True,
+    ),
+    "a length in a structure": (
+        """
+        %low = OpUConvert %i32 %g
+        %length = OpCompositeExtract %i32 %p1 1
+        %result = OpUMod %i32 %low %length
+        """,
+        "%global_i32 %v4i32",
+        [np.array([7, 64, 3, 0], np.int32)],
+        False,
+    ),
+    "a length beside another one": (
+        """
+        %low = OpUConvert %i32 %g
+        %length = OpCompositeExtract %i32 %p1 1
+        %some = OpINotEqual %bool %length %c0
+        OpBranchConditional %some %divides %end
+        %divides = OpLabel
+        %row = OpUDiv %i32 %low %length
+        OpBranch %end
+        %end = OpLabel
+        %result = OpPhi %i32 %low %entry %row %divides
+        """,
+        "%global_i32 %v2i32",
+        [np.array([64, 0], np.int32)],
+        False,
+    ),
+    "a private array": (
+        f"""
+        {REST}
+        %first = OpInBoundsAccessChain %private_i32 %array %c0
+        %second = OpInBoundsAccessChain %private_i32 %array %c1
+        OpStore %first %rest Aligned 4
+        OpStore %second %low Aligned 4
+        %one = OpBitwiseAnd %i32 %rest %c1
+        %there = OpInBoundsAccessChain %private_i32 %array %one
+        %result = OpLoad %i32 %there Aligned 4
+        """,
+        "%global_i32 %i32",
+        [np.int32(64)],
+        True,
+    ),
+}
+"""Kernels that were wrong in rows or beside them: the body, its parameters and arguments, and may it run in rows?"""
+
+
+@pytest.mark.parametrize("size", [1024, 1000])
+@pytest.mark.parametrize("name", FOUND)
+def test_given_odd_lengths_then_launches_of_any_size_are_right(name: str, size: int) -> None:
+    body, parameters, numbers, in_rows = FOUND[name]
+    declarations = """
+        %two = OpTypeArray %i32 %c2
+        %private_two = OpTypePointer Function %two
+    """
+    text = kernel_text(
+        f"{body} %to = OpInBoundsPtrAccessChain %global_i32 %p0 %g \n OpStore %to %result Aligned 4",
+        parameters,
+        declarations,
+    )
+    text = text.replace("%entry = OpLabel", "%entry = OpLabel \n %array = OpVariable %private_two Function")
+    if "%area = OpIMul" in body:
+        text = text.replace("%void = OpTypeVoid", "OpDecorate %area NoSignedWrap \n %void = OpTypeVoid")
+    code = compile_kernel(read(assemble(text, (1, 6))), "main", Options())
+    assert bool(marked(code, ArgumentUse.ROW_LENGTH)) == in_rows
+    arguments = [np.zeros(1024, np.int32), *numbers]
+    program = Program(text, arguments, [], Shape((size, 1, 1), (8, 1, 1), (0, 0, 0), 0))
+    assert disagreement(program, ways=[Options(), Options(quick=True)]) is None

@@ -161,7 +161,9 @@ def run_first_item(unit: KernelUnit) -> None:
 
 
 def run_interleave(unit: KernelUnit) -> None:
-    interleave(unit.body, unit.lanes)
+    """Also in the body for launches that are not cut into rows. One for overlapping arguments has no private arrays."""
+    for body in filter(None, (unit.body, unit.linear_body)):
+        interleave(body, unit.lanes)
 
 
 def run_scalar_promotion(unit: KernelUnit) -> None:

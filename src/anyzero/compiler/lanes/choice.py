@@ -71,18 +71,29 @@ def may_delinearize(unit: KernelUnit) -> bool:
 
 def choose_rows(unit: KernelUnit) -> None:
     """Two dimensions, where a vector costs no more than with one."""
-    rows, loop = find_row_length(unit.body), unit.grid_stride
+    numbers = (each.offset for each in unit.translation.arguments if each.kind == "value" and each.size in (4, 8))
+    rows, loop = find_row_length(unit.body, frozenset(numbers)), unit.grid_stride
     if rows is None or (loop is not None and rows.items != {loop.offset}):
         return
     cost, _ = _vector_costs(unit)
     body, flow = unit.body, unit.flow
     unit.body = copied(body)[0]
+    _own_arrays(unit.body)
     delinearize(unit.body, rows)
     unit.flow = loop_simplify(unit.body)
     if _vector_costs(unit)[0] <= cost:
         unit.row_length, unit.linear_body = rows, body
     else:
         unit.body, unit.flow = body, flow
+
+
+def _own_arrays(body: Body) -> None:
+    """Private arrays of a copied body lie in memory as its own accesses need them."""
+    own = {each: replace(each) for each in body.variables if each.space == "private"}
+    body.variables = [own.get(each, each) for each in body.variables]
+    for op in body.ops if own else ():
+        if op.name == "variable":
+            op.info = own.get(op.info, op.info)
 
 
 def may_interchange(unit: KernelUnit) -> bool:

@@ -38,15 +38,19 @@ class RowLength:
     """Work-items beyond so many end at once, and a launch has as many; empty where the kernel does not tell."""
 
 
-def find_row_length(body: Body) -> RowLength | None:
-    """The shortest length by which the kernel divides its id; None if it uses more of the launch than that id."""
+def find_row_length(body: Body, numbers: frozenset[int]) -> RowLength | None:
+    """The shortest length by which the kernel divides its id; None if it uses more of the launch than that id.
+
+    `numbers` are the offsets of arguments that are one integer each: the engine does not look into structures.
+    """
     if any(op.name == "builtin" and op.info != _ID for op in body.ops):
         return None
     ids = _ids(body)
-    divisors = Counter(factors for op in body.ops if (factors := _divisor(op, ids)))
+    divisors = Counter(each for op in body.ops if (each := _divisor(op, ids)) and each <= numbers)
     if not divisors:
         return None
-    bounds = [factors for op, wanted in outcomes_before_effects(body).items() if (factors := _bound(op, wanted, ids))]
+    outcomes = outcomes_before_effects(body).items()
+    bounds = [each for op, wanted in outcomes if (each := _bound(op, wanted, ids)) and each <= numbers]
     length = min(divisors, key=lambda factors: (len(factors), -divisors[factors], sorted(factors)))
     return RowLength(length, bounds[0] if bounds else frozenset())
 
@@ -64,7 +68,7 @@ def delinearize(body: Body, rows: RowLength) -> None:
     types = {op.info: op.type for op in body.ops if op.name == "argument"}
 
     def converted(op: Op, type_: str) -> Op:
-        """The engine checks that these numbers are positive, and their products, too."""
+        """The engine checks that the numbers of rows are positive, and their products, too; others are not cut off."""
         if op.type == type_:
             return op
         return add("cast", type_, [op], "sext" if type_ == "i64" else "trunc")
@@ -86,9 +90,9 @@ def delinearize(body: Body, rows: RowLength) -> None:
         divisor = _divisor(op, ids)
         if divisor == rows.length:
             instead[op] = made[op.type][op.name in _QUOTIENTS]
-        elif divisor > rows.length and op.name in _QUOTIENTS and _never_wraps(op.args[1]):
-            # A layer of so many rows.
-            instead[op] = add(op.name, op.type, [made[op.type][1], product(divisor - rows.length, op.type)])
+        elif divisor > rows.length and op.name in _QUOTIENTS and _is_exact(op.args[1], types):
+            # A layer of so many rows. Their number may be 0 where work-items do not come here.
+            op.args = [made[op.type][1], product(divisor - rows.length, op.type)]
         elif _compares_signs(op, ids, rows.length):
             instead[op] = body.const("i1", 0)
         elif _is_remainder(op, ids, rows.length):
@@ -127,10 +131,15 @@ def _factors(op: Op) -> Factors:
     return frozenset()
 
 
-def _never_wraps(product: Op) -> bool:
-    if product.name == "mul":
-        return "nsw" in product.flags and all(map(_never_wraps, product.args))
-    return product.name == "argument" or product.info != "trunc"
+def _is_exact(product: Op, types: dict[int, str]) -> bool:
+    """Is it the product of the arguments as signed numbers? Nothing is known of those that are no factors of a row."""
+    match product.name:
+        case "mul":
+            return "nsw" in product.flags and all(_is_exact(arg, types) for arg in product.args)
+        case "cast":
+            return product.info == "sext" and _is_exact(product.args[0], types)
+        case _:
+            return product.type == types[product.info]
 
 
 def _divisor(op: Op, ids: set[Op]) -> Factors:
