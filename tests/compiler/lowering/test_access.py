@@ -10,6 +10,7 @@ import pytest
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Op
 from anyzero.compiler.lower.emitter import Choices
+from anyzero.layouts.kernel import GRID_OFFSETS
 from tests.compiler.lowering.draft import LANES, TARGET, Draft, text_of_body
 
 Index = Callable[[Draft], Op]
@@ -86,6 +87,20 @@ def test_given_a_target_that_does_not_gather_then_lanes_are_loaded_one_by_one() 
     text = loading(anywhere, choices=Choices(LANES, TARGET, Options(gathers=False)))
     assert not [name for name in calls(text) if "gather" in name]
     assert len(re.findall(r"= load i32, ptr", text)) >= LANES
+
+
+@pytest.mark.parametrize(("count", "place"), [(1, "global_offset"), (4, "global_offset"), (8, None)])
+def test_given_inactive_lanes_then_they_load_zeros_that_most_launches_have(count: int, place: str | None) -> None:
+    """The sizes at the beginning of the launch's numbers would be denormal floats."""
+    d = Draft()
+    values = d.get(d.element(d.argument("ptr"), anywhere(d), 4 * count), "float", count)
+    d.put(d.element(d.argument("ptr", 8), d.id()), values[0])
+    text = text_of_body(d.done(), Choices(LANES, TARGET, Options(gathers=False)))
+    # What launches decide is computed once, in another function.
+    spread = re.search(r"%i\d+ = insertelement <16 x ptr> poison, ptr %(\w+), i64 0", text)
+    assert spread
+    moved = re.search(rf"%{spread[1]} = getelementptr i8, ptr %grid, i64 (\d+)", text)
+    assert (int(moved[1]) if moved else 0) == (GRID_OFFSETS[place] if place else 0)
 
 
 @pytest.mark.parametrize(("type_", "count", "row"), [("float", 4, "<4 x float>"), ("i64", 2, "<2 x i64>")])

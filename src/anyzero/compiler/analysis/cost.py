@@ -36,6 +36,10 @@ _ROUNDED = frozenset({"fadd", "fmin", "fmax"})
 MASKED_MOVES = 32
 """Bytes of a register from which on processors have loads and stores under a mask (AVX). Others branch for each lane.
 """
+GATHERS = 64
+"""Bytes of a register from which on loads of single lanes are gathers (AVX-512)."""
+SELECTED = 1.3
+"""Factor on the others in divergent loops: an inactive lane's address is replaced by another one before the load."""
 ADDRESSING = 0.25
 """Operations that addressing modes absorb."""
 
@@ -86,6 +90,8 @@ def _costs(
                 cost = times * apart * _lane_by_lane(op, lanes)
             else:
                 cost = times * apart * vector_cost(op, shapes, lanes, register)
+                if apart == APART and register < GATHERS and op.name == "load" and _is_picked(op, shapes):
+                    cost *= SELECTED
             yield op, times, cost
 
 
@@ -152,9 +158,9 @@ def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
         count = op.info.count
         if shape.uniform:
             return float(count)
-        if shape.stride is not None and abs(shape.stride) <= 4 * size * count:
-            return float(count) * _registers(size, lanes, register) * (1 if shape.stride == size else 2)
-        return _lane_by_lane(op, lanes)
+        if _is_picked(op, shapes):
+            return _lane_by_lane(op, lanes)
+        return float(count) * _registers(size, lanes, register) * (1 if shape.stride == size else 2)
     if shapes[op].uniform:
         return _scalar(op)
     if not shapes[op].varying:
@@ -165,6 +171,13 @@ def vector_cost(op: Op, shapes: Shapes, lanes: int, register: int) -> float:
     if op.name in DIVISIONS and SIZES[op.type] == 8:
         return lanes * 10.0
     return _scalar(op) * width
+
+
+def _is_picked(op: Op, shapes: Shapes) -> bool:
+    """Does each lane load or store by itself, because lanes are not near enough to each other?"""
+    shape = shapes[op.args[0]]
+    size = SIZES[op.type or op.args[1].type]
+    return not shape.uniform and (shape.stride is None or abs(shape.stride) > 4 * size * op.info.count)
 
 
 def divides_row(op: Op, shapes: Shapes) -> bool:
@@ -202,8 +215,6 @@ FEW = 80
 """Operations of a kernel that is small enough for four registers to a vector."""
 MULTIPLYING = 8
 """Registers to a vector where multiplications of integers depend on one another."""
-
-
 LONG = 80
 """Blocks of a kernel that would take too long to compile with two registers to a vector: masks make code long."""
 

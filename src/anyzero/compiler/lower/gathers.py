@@ -13,12 +13,16 @@ from anyzero.compiler.lower.lane_counts import count_access
 from anyzero.compiler.lower.scalarize import whole_or_part
 from anyzero.compiler.lower.transposition import WORD
 from anyzero.layouts.container import CounterKind
+from anyzero.layouts.kernel import GRID_OFFSETS
 
 MOST_WRITTEN_OUT = 32
 """The most lanes whose scalar loads are unrolled."""
 
 LARGEST = 8
 """The most bytes of combined components."""
+
+ZEROS = 24
+"""Bytes of a launch's offset."""
 
 
 def whole_type(element: str) -> str:
@@ -54,7 +58,7 @@ def gather(e: Emitter, pointers: Value, element: str, access: Access) -> list[Va
         mask = e.mask
         assert mask is not None
         count_access(e, CounterKind.GATHER)
-        safe = e.b.select(mask, pointers, e.b.spread(e.frame.grid, e.lanes))
+        safe = e.b.select(mask, pointers, idle_address(e, size * access.count))
         whole, many = words(element, access.count)
         found = transposition.rows(e, lambda lane: e.b.lane(safe, lane), whole, many, aligned(access, size))
         return [typed(e, each, element) for each in parts_of(e, found, element)]
@@ -98,6 +102,14 @@ def piece(e: Emitter, joined: Value, element: str, place: int) -> Value:
     return e.b.bitcast(narrow, element)
 
 
+def idle_address(e: Emitter, size: int) -> Value:
+    """Where inactive lanes load so many bytes: accessible memory, and zeros where they fit, as most launches have no
+    offset. Sizes of a launch would be denormal floats, of which a division takes a hundred cycles.
+    """
+    place = GRID_OFFSETS["global_offset"]
+    return e.b.spread(e.moved(e.frame.grid, place if size <= ZEROS else 0), e.lanes)
+
+
 def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Value:
     b, lanes = e.b, e.lanes
     mask = e.mask
@@ -119,7 +131,7 @@ def gather_one(e: Emitter, pointers: Value, element: str, alignment: int) -> Val
     if lanes > MOST_WRITTEN_OUT:
         return typed(e, _picked(e, pointers, whole, alignment), element)
     # Inactive lanes load from an address that is always valid.
-    safe = b.select(mask, pointers, b.spread(e.frame.grid, lanes))
+    safe = b.select(mask, pointers, idle_address(e, whole.bits // 8))
     found = b.poison(whole)
     for place in range(lanes):
         one = b.load(Type(whole.element), b.lane(safe, place), align=alignment)
