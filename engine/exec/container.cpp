@@ -120,7 +120,8 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
     }
     if (kind == ArgumentKind::Value) {
       const bool length = access & ArgumentUse::kRowLength, items = access & ArgumentUse::kRowItems;
-      if ((length || items) && record.size != 4 && record.size != 8) return damaged("a size of rows is no integer");
+      if ((length || items) && record.size != 4 && record.size != 8)
+        return damaged("the length of rows or the number of their work-items is no integer");
       if (length) facts->row_length.push_back({record.offset, record.size});
       if (items) facts->row_items.push_back({record.offset, record.size});
       access &= ~(ArgumentUse::kRowLength | ArgumentUse::kRowItems);

@@ -157,10 +157,10 @@ void exchange_dimensions(Grid& grid, const Code& code) {
 }
 
 // The product of positive arguments; 0 where one is not positive, or where the product does not fit in a positive int.
-uint64_t product(const std::vector<Number>& factors, const unsigned char* args) {
+uint64_t product(const std::vector<IntegerArgument>& factors, const unsigned char* args) {
   constexpr uint64_t kMost = INT32_MAX;
   uint64_t found = 1;
-  for (const Number& factor : factors) {
+  for (const IntegerArgument& factor : factors) {
     uint64_t value = 0;
     std::memcpy(&value, args + factor.offset, factor.size);
     if (value - 1 >= kMost) return 0;

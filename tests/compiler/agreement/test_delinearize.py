@@ -235,3 +235,26 @@ def test_given_odd_lengths_then_launches_of_any_size_are_right(name: str, size: 
     arguments = [np.zeros(1024, np.int32), *numbers]
     program = Program(text, arguments, [], Shape((size, 1, 1), (8, 1, 1), (0, 0, 0), 0))
     assert disagreement(program, ways=[Options(), Options(quick=True)]) is None
+
+
+def test_given_squares_of_squares_as_a_divisor_then_the_kernel_compiles_at_once() -> None:
+    """Following both operands of each product would take 2^60 steps."""
+    squares = "\n".join(f"%q{i + 1} = OpIMul %i32 %q{i} %q{i}" for i in range(60))
+    body = f"""
+        %low = OpUConvert %i32 %g
+        %q0 = OpIAdd %i32 %p1 %c0
+        {squares}
+        %divisor = OpBitwiseOr %i32 %q60 %c1
+        %odd = OpIMul %i32 %q60 %p1
+        %some = OpINotEqual %bool %odd %c0
+        OpBranchConditional %some %divides %end
+        %divides = OpLabel
+        %row = OpUDiv %i32 %low %odd
+        OpBranch %end
+        %end = OpLabel
+        %result = OpPhi %i32 %low %entry %row %divides
+        %to = OpInBoundsPtrAccessChain %global_i32 %p0 %g
+        OpStore %to %result Aligned 4
+    """
+    code = compile_kernel(read(assemble(kernel_text(body, "%global_i32 %i32", ""), (1, 6))), "main", Options())
+    assert not marked(code, ArgumentUse.ROW_LENGTH)

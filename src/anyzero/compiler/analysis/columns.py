@@ -16,7 +16,7 @@ from anyzero.compiler.folding import signed, width
 from anyzero.compiler.ir import SIZES, Op
 from anyzero.lazy_dataclass import dataclass
 
-__all__ = ["Columns", "find_columns", "may_have_columns"]
+__all__ = ["Columns", "far", "find_columns", "may_have_columns"]
 
 ROW = 32
 """Bytes that one access of the unrolled loop reads or writes for a lane."""
@@ -67,7 +67,7 @@ def find_columns(loop: Loop, shapes: Shapes, thorough: bool) -> Columns | None:
     accesses = {
         op
         for op in found.ops
-        if op.name in ("load", "store") and _far(shapes[op.args[0]]) and _along(op, loop, thorough)
+        if op.name in ("load", "store") and far(shapes[op.args[0]]) and _along(op, loop, thorough)
     }
     condition = found.header.condition
     if not accesses or condition is None or condition.name != "icmp" or not shapes[condition].uniform:
@@ -83,7 +83,7 @@ def find_columns(loop: Loop, shapes: Shapes, thorough: bool) -> Columns | None:
     return None if tests is None else Columns(found, accesses, *counted, factor, tests)
 
 
-def _far(shape: Shape) -> bool:
+def far(shape: Shape) -> bool:
     """Does each lane access a cache line of its own?"""
     return shape.stride is None or abs(shape.stride) >= LINE
 

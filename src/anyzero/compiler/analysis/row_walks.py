@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anyzero.compiler.analysis.columns import LINE
+from anyzero.compiler.analysis.columns import far
 from anyzero.compiler.analysis.induction import step_of
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.uniformity import Flow, Shapes
@@ -21,11 +21,15 @@ _FOLLOWS = PURE | DIVISIONS | {"phi", "builtin", "argument", "const"}
 """Operations whose value follows from ids and arguments, if their operands do."""
 NEAR = 8
 """Bytes from iteration to iteration, at most: a line serves several."""
+MOST = 1000
+"""Operations of a body, at most: the sources of each access are looked through."""
 
 
 def row_walks(body: Body, flow: Flow, shapes: Shapes) -> set[Op]:
     """Loads and stores along rows as long as a loop around them: a stride that no loop knows may be a short one."""
     found: set[Op] = set()
+    if not flow.loops.all or sum(1 for _ in body.ops) > MOST:
+        return found
     for block in body.blocks:
         loops = flow.loops.around(block)
         if not loops or any(loop in shapes.divergent_loops for loop in loops):
@@ -43,8 +47,7 @@ def _conditions(loops: Iterable[Loop]) -> list[Op]:
 
 def _distances(address: Op, loop: Loop, shapes: Shapes) -> set[int]:
     """Arguments that the ids of lanes are multiplied by, where iterations access neighbours and lanes do not."""
-    stride = shapes[address].stride
-    if len(loop.latches) != 1 or shapes[address].uniform or (stride is not None and abs(stride) < LINE):
+    if len(loop.latches) != 1 or not far(shapes[address]):
         return set()
     step = step_of(address, loop)
     if step is None or step.of is not None or not 0 < abs(step.factor) <= NEAR:

@@ -213,7 +213,7 @@ def number_lanes(unit: KernelUnit) -> None:
                 interchange(body, unit.lane_dimension)
             choices = replace(choices, options=replace(choices.options, quick=True, all_versions=False))
         if name == "delinearized":
-            # There are as many work-items as elements: a grid-stride loop has one iteration.
+            # There are at least as many work-items as elements: a grid-stride loop has at most one iteration.
             choices = replace(choices, grid_stride=None)
         flow = unit.flow if body is unit.body else loop_simplify(body)
         unit.numberings.append(NumberingUnit(name, prefix + unit.entry, body, flow, choices, unit.out, BODIES))

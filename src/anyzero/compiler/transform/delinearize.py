@@ -28,6 +28,9 @@ _REMAINDERS = frozenset({"urem", "srem"})
 Factors = frozenset[int]
 """Offsets of the arguments whose product a number is."""
 
+DEPTH = 6
+"""Products and conversions in one another that are followed: squares of squares would be visited 2^n times."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowLength:
@@ -35,7 +38,7 @@ class RowLength:
 
     length: Factors
     items: Factors
-    """Work-items beyond so many end at once, and a launch has as many; empty where the kernel does not tell."""
+    """Work-items beyond so many end at once; a launch has at least as many. Empty where the kernel does not tell."""
 
 
 def find_row_length(body: Body, numbers: frozenset[int]) -> RowLength | None:
@@ -119,14 +122,16 @@ def _converts(op: Op) -> bool:
     return op.info in ("trunc", "sext", "zext") and {op.type, op.args[0].type} == {"i32", "i64"}
 
 
-def _factors(op: Op) -> Factors:
+def _factors(op: Op, depth: int = DEPTH) -> Factors:
     """Empty where it is no such product."""
     if op.name == "argument" and op.type in ("i32", "i64"):
         return frozenset({op.info})
+    if not depth:
+        return frozenset()
     if op.name == "cast" and _converts(op):
-        return _factors(op.args[0])
+        return _factors(op.args[0], depth - 1)
     if op.name == "mul":
-        first, second = (_factors(arg) for arg in op.args)
+        first, second = (_factors(arg, depth - 1) for arg in op.args)
         return first | second if first and second and not first & second else frozenset()
     return frozenset()
 
