@@ -6,11 +6,11 @@ writes: it divides by what may be 0 behind a test only, and products that wrap a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
 from tests.compiler.agreement.choices import Choices
+from tests.compiler.agreement.spirv_text import Text
 
 ROOM = 1024
 """Elements of each buffer; no id is that high."""
@@ -46,15 +46,12 @@ class Launch:
     offset: int
 
 
-class Lengths:
+class Lengths(Text):
     """Writes ids and what they are divided by, for launches that are drawn first."""
 
     def __init__(self, choices: Choices) -> None:
-        self.choices = choices
-        self.lines: list[str] = []
+        super().__init__(choices)
         self.decorations: list[str] = []
-        self.label = "%start"
-        self.count = 0
         self.types = {each: choices.one_of(["i32", "i32", "i32", "i64"]) for each in FACTORS}
         self.length = choices.one_of([("w",), ("w",), ("w",), ("h",), ("w", "h")])
         self.bound = choices.one_of([("n",), ("w", "h"), ("n",), ("w", "h", "m"), ()])
@@ -88,28 +85,6 @@ class Lengths:
                 numbers[each] = _wrapped(numbers[each] + (choices.one_of([1, 5, 0x7FFFFFFF]) << 32), "i64")
         height = 2 if choices.chance(8) and size <= 320 else 1
         return Launch(numbers, size, height, choices.one_of([0, 0, 0, 0, 5, 64]) if choices.chance(30) else 0)
-
-    # Text
-
-    def new(self, text: str) -> str:
-        self.count += 1
-        self.lines.append(f"%v{self.count} = Op{text}")
-        return f"%v{self.count}"
-
-    def begin(self, label: str) -> None:
-        self.lines.append(f"{label} = OpLabel")
-        self.label = label
-
-    def guarded(self, condition: str, inside: Callable[[], str], otherwise: str, type_: str) -> str:
-        """The value that is computed where the condition holds, and another one elsewhere."""
-        self.count += 1
-        here, end, before = f"%inside{self.count}", f"%end{self.count}", self.label
-        self.lines.append(f"OpBranchConditional {condition} {here} {end}")
-        self.begin(here)
-        value, source = inside(), self.label
-        self.lines.append(f"OpBranch {end}")
-        self.begin(end)
-        return self.new(f"Phi %{type_} {value} {source} {otherwise} {before}")
 
     # Ids and lengths
 

@@ -6,6 +6,8 @@ the interpreter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +19,7 @@ from tests.compiler.agreement.choices import Choices
 from tests.compiler.agreement.comparison import disagreement
 from tests.compiler.agreement.function import Shape
 from tests.compiler.agreement.generator import Program
+from tests.compiler.agreement.spirv_text import Text
 from tests.compiler.agreement.test_found import kernel
 from tests.compiler.agreement.test_random import WANTED, profile
 from tests.thorough import examples
@@ -29,24 +32,12 @@ TABLE = 64
 OFFSETS = [(0, 0, 0), (2, 1, 0), ((1 << 31) - 20, (1 << 31) - 3, 0), ((1 << 32) - 9, (1 << 32) - 2, 0)]
 
 
-class _Rows:
+class _Rows(Text):
     """Writes statements; `known` are the numbers that can be used from here on."""
 
     def __init__(self, choices: Choices) -> None:
-        self.choices = choices
-        self.lines: list[str] = []
+        super().__init__(choices)
         self.known = ["%x", "%y", "%p1", "%p2"]
-        self.label = "%start"
-        self.count = 0
-
-    def new(self, text: str, kind: str = "v") -> str:
-        self.count += 1
-        self.lines.append(f"%{kind}{self.count} = {text}")
-        return f"%{kind}{self.count}"
-
-    def begin(self, label: str) -> None:
-        self.lines.append(f"{label} = OpLabel")
-        self.label = label
 
     def number(self) -> str:
         if self.choices.chance(30):
@@ -60,28 +51,28 @@ class _Rows:
         pair = [self.number(), self.bound()]
         if self.choices.chance(30):
             pair.reverse()
-        return self.new(f"Op{self.choices.one_of(COMPARISONS)} %bool {pair[0]} {pair[1]}")
+        return self.new(f"{self.choices.one_of(COMPARISONS)} %bool {pair[0]} {pair[1]}")
 
     def value(self) -> str:
         kind = self.choices.weighted([(3, "sum"), (3, "held"), (2, "select"), (4, "load"), (1, "product")])
         if kind == "sum":
-            return self.new(f"Op{self.choices.one_of(['IAdd', 'ISub'])} %i32 {self.number()} {self.number()}")
+            return self.new(f"{self.choices.one_of(['IAdd', 'ISub'])} %i32 {self.number()} {self.number()}")
         if kind == "product":
-            return self.new(f"OpIMul %i32 {self.number()} {self.number()}")
+            return self.new(f"IMul %i32 {self.number()} {self.number()}")
         if kind == "select":
-            return self.new(f"OpSelect %i32 {self.condition()} {self.number()} {self.number()}")
+            return self.new(f"Select %i32 {self.condition()} {self.number()} {self.number()}")
         if kind == "held":
             name = self.choices.one_of(HELD)
             bounds = "%n3 %last" if name.endswith("clamp") else self.bound()
-            return self.new(f"OpExtInst %i32 %cl {name} {self.number()} {bounds}")
+            return self.new(f"ExtInst %i32 %cl {name} {self.number()} {bounds}")
         return self.load()
 
     def load(self) -> str:
         """From a table, at an index that is held inside of it."""
-        inside = self.new(f"OpExtInst %i32 %cl s_clamp {self.number()} %n3 %n9")
-        wide = self.new(f"OpSConvert %i64 {inside}")
-        there = self.new(f"OpInBoundsPtrAccessChain %global_i32 %p3 {wide}")
-        return self.new(f"OpLoad %i32 {there} Aligned 4")
+        inside = self.new(f"ExtInst %i32 %cl s_clamp {self.number()} %n3 %n9")
+        wide = self.new(f"SConvert %i64 {inside}")
+        there = self.new(f"InBoundsPtrAccessChain %global_i32 %p3 {wide}")
+        return self.new(f"Load %i32 {there} Aligned 4")
 
     def statements(self, depth: int = 0) -> None:
         for _ in range(self.choices.number(1, 4)):
@@ -94,41 +85,35 @@ class _Rows:
                 self.loop(depth)
 
     def branch(self, depth: int) -> None:
-        condition, before = self.condition(), self.label
-        self.count += 1
-        inside, end = f"%inside{self.count}", f"%end{self.count}"
-        other = self.number()
-        self.lines.append(f"OpBranchConditional {condition} {inside} {end}")
+        condition, other = self.condition(), self.number()
         kept = len(self.known)
-        self.begin(inside)
-        self.statements(depth + 1)
-        last, source = self.known[-1], self.label
-        self.lines.append(f"OpBranch {end}")
-        del self.known[kept:]
-        self.begin(end)
-        self.known.append(self.new(f"OpPhi %i32 {last} {source} {other} {before}"))
+
+        def inside() -> str:
+            self.statements(depth + 1)
+            last = self.known[-1]
+            del self.known[kept:]
+            return last
+
+        self.known.append(self.guarded(condition, inside, other, "i32"))
 
     def loop(self, depth: int) -> None:
-        self.count += 1
-        name, before = self.count, self.label
         start, turns = self.choices.number(0, 3), self.choices.number(1, 4)
-        self.lines.append(f"OpBranch %loop{name}")
-        self.begin(f"%loop{name}")
-        self.lines += [f"%k{name} = OpPhi %i32 %n{start} {before} %next{name} %turn{name}"]
-        self.lines += [f"%sum{name} = OpPhi %i32 %n3 {before} %more{name} %turn{name}"]
+        limit = self.new(f"IAdd %i32 %n{start} %t{turns}")
         kept = len(self.known)
-        self.known += [f"%k{name}", self.new(f"OpIAdd %i32 %x %k{name}"), self.new(f"OpIAdd %i32 %y %k{name}")]
-        self.statements(depth + 1)
-        last = self.known[-1]
-        self.lines.append(f"OpBranch %turn{name}")
-        self.begin(f"%turn{name}")
-        self.lines += [f"%more{name} = OpIAdd %i32 %sum{name} {last}", f"%next{name} = OpIAdd %i32 %k{name} %n4"]
-        limit = self.new(f"OpIAdd %i32 %n{start} %t{turns}")
-        again = self.new(f"OpSLessThan %bool %next{name} {limit}")
-        self.lines.append(f"OpBranchConditional {again} %loop{name} %out{name}")
-        del self.known[kept:]
-        self.begin(f"%out{name}")
-        self.known.append(f"%more{name}")
+
+        def turn(carried: Sequence[str]) -> list[str]:
+            counter, total = carried
+            self.known += [counter, self.new(f"IAdd %i32 %x {counter}"), self.new(f"IAdd %i32 %y {counter}")]
+            self.statements(depth + 1)
+            last = self.known[-1]
+            del self.known[kept:]
+            return [self.new(f"IAdd %i32 {counter} %n4"), self.new(f"IAdd %i32 {total} {last}")]
+
+        def goes_on(carried: Sequence[str]) -> str:
+            return self.new(f"SLessThan %bool {carried[0]} {limit}")
+
+        first = [("i32", f"%n{start}"), ("i32", "%n3")]
+        self.known.append(self.loop_of(first, goes_on, turn, rotated=self.choices.chance(80))[1])
 
 
 @st.composite

@@ -1,0 +1,29 @@
+"""Random kernels with tiles in local memory: code for one size of groups, and for any, agrees with the interpreter.
+
+`ANYZERO_RANDOM=5000` tries so many, other ones each time, as for the other random kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anyzero.compiler.compiled import Options
+from tests.compiler.agreement.comparison import disagreement
+from tests.compiler.agreement.generator import Program
+from tests.compiler.agreement.test_random import WANTED, profile, ways
+from tests.compiler.agreement.tiles import tiles
+from tests.thorough import examples
+
+
+@pytest.mark.timeout(600)
+@settings(profile, max_examples=WANTED or examples(15, 60))
+@given(tiles(), ways(), st.booleans())
+def test_given_any_kernel_of_tiles_then_all_agree(program: Program, way: Options, free: bool) -> None:
+    """Half of them with as many lanes as the compiler chooses, which decides about registers, pairs and batches."""
+    way = replace(way, lanes=None, rows=None) if free else way
+    fitting = replace(way, group=program.shape.group_size)
+    assert disagreement(program, ways=[way, fitting, Options(quick=True)]) is None
