@@ -97,3 +97,31 @@ def test_inactive_lanes_may_lie_on_an_inaccessible_page(kernel: Any, cpu: str) -
 def test_only_processors_without_masked_loads_of_bytes_test_for_the_page(cpu: str, there: bool) -> None:
     text = form(read(bytes_.spirv), "bytes_", Options(cpu=cpu, lanes=16), "ir")
     assert ("load <16 x i8>" in text) == there
+
+
+@az.kernel
+def clamped(out: az.ptr[az.i32], given: az.ptr[az.i32], last: az.i32) -> None:
+    kept = az.local[az.i16, 44]
+    lane = az.i32(az.local_id(0))
+    first = az.i32(az.group_id(0) * az.local_size(0))
+    for row in range(2):
+        for column in range(lane, 22, az.i32(az.local_size(0))):
+            kept[row * 22 + column] = az.i16(given[min(max(first + column - 1, 0), last)])
+    az.barrier()
+    out[first + lane] = az.i32(kept[41 - lane])
+
+
+def test_given_four_registers_of_which_a_group_never_fills_the_last_then_it_is_not_loaded() -> None:
+    module = read(clamped.spirv)
+    run = Loaded(compile_kernel(module, "clamped", Options(cpu="haswell", level=1, lanes=32, group=(20, 1, 1))))
+
+    def wrong() -> list[int]:
+        given = _between_guards(40, np.int32, late=True)
+        made, expected = (np.zeros(40, np.int32) for _ in range(2))
+        run([made, given, np.int32(39)], (40,), (20,))
+        reference.run(module, "clamped", [expected, given.copy(), np.int32(39)], (40,), (20,))
+        return list(np.flatnonzero(made != expected))
+
+    outcome = isolated(wrong)
+    assert not outcome.trouble, outcome.trouble
+    assert outcome.value == []

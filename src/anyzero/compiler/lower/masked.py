@@ -17,6 +17,8 @@ from anyzero.compiler.lower.emitter import Emitter
 
 FEW = 4
 """Lanes that a branch each is good enough for."""
+WORD, AVX2 = 4, 32
+"""Bytes of a word, and of a register."""
 PAGE = 4096
 """The smallest size of a page."""
 
@@ -77,7 +79,18 @@ def _load_some(e: Emitter, address: Value, type_: Type, mask: Value) -> Value:
 
 
 def _load(e: Emitter, address: Value, type_: Type, mask: Value, alignment: int) -> Value:
-    b = e.b
+    """Words with AVX2: at most two registers at once. Where LLVM finds that no lane of a register is ever active, it
+    loads some of three or more whole, also from an inaccessible page, or ends the process.
+    """
+    b, half = e.b, type_.lanes // 2
+    if e.choices.target.register == AVX2 and SIZES[type_.element] == WORD and half * WORD > AVX2:
+        held = e.held(mask)
+
+        def load_half(at: int) -> Value:
+            active = b.compare("slt", b.shuffle(held, None, range(at, at + half)), 0)
+            return _load(e, e.moved(address, at * WORD), Type(type_.element, half), active, min(alignment, WORD))
+
+        return b.shuffle(load_half(0), load_half(half), range(type_.lanes))
     name = f"llvm.masked.load.{type_.mangled}.p0"
     b.intrinsics.setdefault(name, f"declare {type_} @{name}(ptr, <{type_.lanes} x i1>, {type_})")
     return b.op(
