@@ -7,6 +7,7 @@ from collections.abc import Callable
 from anyzero.compiler.analysis.active_box import active_box
 from anyzero.compiler.analysis.aliases import NOTHING_KNOWN, Aliases, unaliased_arguments
 from anyzero.compiler.analysis.columns import may_have_columns
+from anyzero.compiler.analysis.cost import mostly_wide
 from anyzero.compiler.analysis.early_exits import outcomes_before_effects
 from anyzero.compiler.analysis.first_item import first_item
 from anyzero.compiler.analysis.group_uniformity import group_uniform
@@ -42,6 +43,7 @@ from anyzero.compiler.transform.linearise import connect, linearise
 from anyzero.compiler.transform.loop_simplify import loop_simplify
 from anyzero.compiler.transform.mem2reg import mem2reg
 from anyzero.compiler.transform.merge_accesses import may_merge_more, merge_accesses
+from anyzero.compiler.transform.merge_groups import merge_groups
 from anyzero.compiler.transform.narrow_integers import narrow_integers
 from anyzero.compiler.transform.outline import outline
 from anyzero.compiler.transform.pack_components import may_pack, pack_components
@@ -269,6 +271,16 @@ def run_interior_groups(unit: NumberingUnit) -> None:
         unit.inner_body, unit.inner_assumptions = found
 
 
+def run_merge_groups(unit: NumberingUnit) -> None:
+    """As many groups as fill a register."""
+    body, choices = unit.body, unit.choices
+    wide = mostly_wide(body, analyse(body, unit.flow, choices.lanes))
+    count = choices.target.lanes // (2 if wide or choices.narrow else 1) // choices.lanes
+    if count > 1:
+        unit.merged = count
+        unit.merged_body = merge_groups(body if unit.inner_body is None else unit.inner_body, choices.lanes, count)
+
+
 def copy_for_strips(unit: NumberingUnit) -> None:
     unit.strips_body = copied(unit.body if unit.interior_body is None else unit.interior_body)[0]
 
@@ -318,7 +330,7 @@ def run_group_uniformity(unit: VersionUnit) -> None:
 
 
 def run_merge_accesses(unit: VersionUnit) -> None:
-    merge_accesses(unit.body, unit.shapes, unit.choices.lanes, Aliases(unit.choices.unaliased))
+    merge_accesses(unit.body, unit.shapes, unit.choices.lanes, Aliases(unit.choices.unaliased), local=not unit.unrolled)
 
 
 def run_streaming_stores(unit: VersionUnit) -> None:
@@ -387,7 +399,7 @@ def run_outline(unit: VersionUnit) -> None:
 
 def run_regions(unit: VersionUnit) -> None:
     body, choices = unit.body, unit.choices
-    regions = split(body, unit.shapes, unit.masks)
+    regions = split(body, unit.shapes, unit.masks, unit.unrolled)
     used = {arg for op in body.ops for arg in op.args}
     planar = any(op.name == "builtin" and op.info[0] in ("local_id", "global_id") and op.info[1] for op in body.ops)
     crossing = set() if choices.mask == "i1" else _crossing(body, unit.masks)

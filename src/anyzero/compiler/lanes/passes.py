@@ -450,6 +450,17 @@ PASSES: Final = (
         versions.BY_NAME["interior groups"].when,
     ),
     Pass(
+        "merge-groups",
+        bodies.run_merge_groups,
+        NUMBERING,
+        "a copy for neighbouring groups as one, with rows that fill a register: work-items compute their ids and their "
+        "places in local memory from their place in such a row, and sums that contain `group_id * group_size + "
+        "local_id` stay strided",
+        "after the version for groups away from the edges, whose body it copies where there is one",
+        ("transform/merge_groups.py",),
+        versions.BY_NAME["merged groups"].when,
+    ),
+    Pass(
         "copy-for-strips",
         bodies.copy_for_strips,
         NUMBERING,

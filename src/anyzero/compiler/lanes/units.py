@@ -52,6 +52,8 @@ class VersionUnit:
     """None where the loops are still to be found."""
     general: bool = False
     """Is it the general version, which may be outlined?"""
+    unrolled: bool = False
+    """Is it kept only if each vector of a group has code of its own, with local memory in registers?"""
     barriers: bool = field(init=False)
     shapes: Shapes = field(init=False)
     group_uniform: set[Op] = field(default_factory=set)
@@ -110,6 +112,10 @@ class NumberingUnit:
     inner_body: Body | None = None
     inner_assumptions: Assumptions | None = None
     """Conditions under which it may run a group."""
+    merged_body: Body | None = None
+    """For several neighbouring groups as one, where the conditions of the inner body hold for each, if there is one."""
+    merged: int = 1
+    """How many they are."""
     strips_body: Body | None = None
     checks: Checks | None = None
     """Those that bound the ids of active work-items."""
@@ -148,6 +154,10 @@ class NumberingUnit:
     @property
     def interior_groups(self) -> VersionUnit | None:
         return self.versions.get("interior groups")
+
+    @property
+    def merged_groups(self) -> VersionUnit | None:
+        return self.versions.get("merged groups")
 
     @property
     def strips(self) -> VersionUnit | None:

@@ -20,7 +20,7 @@ VERSION_PASSES: Final = (
         "the loops of a copied body",
         "every pass below needs them",
         ("transform/loop_simplify.py",),
-        Condition("interior, interior groups, strips", lambda unit: unit.flow is None),
+        Condition("interior, interior groups, merged groups, strips", lambda unit: unit.flow is None),
     ),
     Pass(
         "strip-mine",

@@ -8,9 +8,12 @@ from typing import Any
 from anyzero.compiler.analysis.lane_loads import known_lane
 from anyzero.compiler.analysis.row_columns import may_have_row_columns
 from anyzero.compiler.analysis.rows import can_share
+from anyzero.compiler.compiled import Options
 from anyzero.compiler.ir import Body
 from anyzero.compiler.lanes.units import BodyVersion, KernelUnit, NumberingUnit, VersionUnit
+from anyzero.compiler.lower.local_memory import initialized
 from anyzero.compiler.lower.regions import Ready
+from anyzero.compiler.lower.register_tiles import find_tiles, in_registers
 from anyzero.compiler.passes import Condition
 from anyzero.compiler.transform.interchange import interchange
 from anyzero.compiler.transform.interior_version import copied
@@ -55,6 +58,18 @@ def _interior(unit: NumberingUnit) -> bool:
 def _interior_groups(unit: NumberingUnit) -> bool:
     along_rows = not unit.choices.linear and unit.choices.lanes > 1
     return along_rows and unit.choices.group_size is not None and _few_plain_operations(unit.body, barriers=True)
+
+
+def _merged_groups(unit: NumberingUnit) -> bool:
+    choices, size = unit.choices, unit.choices.group_size
+    if size is None or choices.linear or unit.options.lanes is not None:
+        return False
+    lanes = choices.lanes
+    if size[0] != lanes or not 1 < lanes < choices.target.lanes or lanes & (lanes - 1):
+        return False
+    vectors_show = any(op.name == "builtin" and op.info[0].startswith("sub_group") for op in unit.body.ops)
+    plain = _few_plain_operations(unit.body, barriers=True) and not vectors_show
+    return plain and not initialized(unit.body.variables)
 
 
 def _few_plain_operations(body: Body, barriers: bool) -> bool:
@@ -148,6 +163,16 @@ VERSIONS = (
         "has fewer gathers or masked accesses",
         _interior_groups,
         "a few comparisons for each group",
+    ),
+    Version(
+        "merged groups",
+        "the body",
+        "neighbouring groups as one, whose rows are those of all of them, so that they fill a register",
+        "barriers, groups of a known size in lockstep whose rows fill at most half of a register, up to 400 "
+        "operations, no calls or private arrays; kept where all of local memory is in registers, and where it has no "
+        "more gathers and scatters",
+        _merged_groups,
+        "a few comparisons for as many groups",
     ),
     Version(
         "strips",
@@ -271,6 +296,28 @@ def _keep_interior_groups(unit: NumberingUnit, made: VersionUnit) -> bool:
     return made.ready.schedule is not None and fewer
 
 
+def _begin_merged_groups(unit: NumberingUnit) -> VersionUnit | None:
+    body, choices = unit.merged_body, unit.choices
+    if body is None or unit.general.ready.schedule is None:
+        return None
+    assert choices.group_size is not None
+    x, y, z = choices.group_size
+    count, prefix = unit.merged, f"{choices.prefix}merged."
+    choices = replace(choices, lanes=choices.lanes * count, group_size=(x * count, y, z), prefix=prefix)
+    return VersionUnit("merged groups", body, choices, unrolled=True)
+
+
+def _keep_merged_groups(unit: NumberingUnit, made: VersionUnit) -> bool:
+    """Kept where nothing of local memory is left in memory, and where a vector's accesses are still contiguous."""
+    ready, alone, options = made.ready, (unit.interior_groups or unit.general).ready, unit.options
+    tiles = find_tiles(ready, made.choices)
+    if tiles is None or not in_registers(ready, tiles) or _scattered(ready, options) > _scattered(alone, options):
+        return False
+    assert ready.schedule is not None
+    ready.schedule.tiles = tiles
+    return True
+
+
 def _begin_strips(unit: NumberingUnit) -> VersionUnit | None:
     if unit.rows is None or unit.strips_body is None:
         return None
@@ -285,6 +332,7 @@ BODIES = (
     BodyVersion("general", _begin_general, lambda _, __: True),
     BodyVersion("interior", _begin_interior, _keep_interior),
     BodyVersion("interior groups", _begin_interior_groups, _keep_interior_groups),
+    BodyVersion("merged groups", _begin_merged_groups, _keep_merged_groups),
     BodyVersion("strips", _begin_strips, _keep_strips),
 )
 
@@ -301,3 +349,10 @@ def _masked(ready: Ready) -> int:
 def _gathers(ready: Ready) -> int:
     """Gathers."""
     return sum(op.name == "load" and ready.shapes[op.args[0]].varying for op in ready.body.ops)
+
+
+def _scattered(ready: Ready, options: Options) -> int:
+    """Gathers and scatters outside of local memory."""
+    accesses = (op for op in ready.body.ops if op.name in ("load", "store") and op.info.space != "local")
+    shapes = (ready.shapes[op.args[0]] for op in accesses)
+    return sum(shape.varying or (options.greater_than_4gb and not shape.exact) for shape in shapes)

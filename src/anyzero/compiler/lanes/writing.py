@@ -11,7 +11,7 @@ from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.entry import either_entry, likely_entry, marked_entry, several_only
 from anyzero.compiler.lower.flat import Strips, flat_entry
 from anyzero.compiler.lower.group_batches import batch_size
-from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, group_entry
+from anyzero.compiler.lower.group_loops import STATE_BYTES, InteriorGroups, MergedGroups, group_entry
 from anyzero.compiler.lower.group_pairs import are_paired
 from anyzero.compiler.lower.local_memory import declare, initialized
 from anyzero.compiler.lower.notes import group_notes
@@ -76,6 +76,10 @@ def write_regions(unit: NumberingUnit) -> None:
         for index in range(len(inner.regions)):
             write_region(index, inner, choices, unit.out, unit.before)
         unit.per_vector = max(unit.per_vector, inner.storage.size)
+    if unit.merged_groups is not None:
+        ready, choices = unit.merged_groups.ready, unit.merged_groups.choices
+        for index in range(len(ready.regions)):
+            write_region(index, ready, choices, unit.out, unit.before)
 
 
 def _keep_tiles(unit: NumberingUnit) -> None:
@@ -153,6 +157,17 @@ def _interior_groups(unit: NumberingUnit) -> InteriorGroups | None:
     return InteriorGroups(made.choices.prefix, made.ready.schedule, unit.inner_assumptions)
 
 
+def _merged_groups(unit: NumberingUnit) -> MergedGroups | None:
+    made = unit.merged_groups
+    if made is None:
+        return None
+    assert made.ready.schedule is not None
+    inner, size = unit.inner_assumptions, unit.choices.lanes
+    assumptions = Assumptions() if inner is None else inner.of_neighbours(size, unit.merged)
+    prefix, storage = made.choices.prefix, made.ready.storage
+    return MergedGroups(prefix, made.ready.schedule, assumptions, unit.merged, storage.size)
+
+
 def write_group_loops(unit: NumberingUnit) -> None:
     ready, choices, out = unit.general.ready, unit.choices, unit.out
     combines = _write_combines(unit)
@@ -171,9 +186,10 @@ def write_group_loops(unit: NumberingUnit) -> None:
         return group_entry(
             *(symbol, choices, unit.before, twice, unit.regions, kept, combines, schedule, large, unit.row_count),
             *(_assumptions(unit), local, _interior_groups(unit), _outlined(unit), notes, unit.batch, unit.paired),
+            _merged_groups(unit),
         )
 
-    if _may_run_together(unit) and not (combines or local or notes):
+    if unit.merged_groups is None and _may_run_together(unit) and not (combines or local or notes):
         _run_together(unit)
 
     twice = BY_NAME["full vectors"].wants(unit)

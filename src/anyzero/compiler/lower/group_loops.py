@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from anyzero.compiler.ir import Variable
 from anyzero.compiler.llvm import I32, I64, Value
@@ -44,10 +45,11 @@ def group_entry(
     notes: GroupNotes | None = None,
     batch: int = 1,
     paired: bool = False,
+    merged: MergedGroups | None = None,
 ) -> list[str]:
-    """Group by group, in batches of `batch` groups, or in pairs. `combines` names functions that run once before a
-    region, when all vectors have reached it; `local` are the local variables with an initialiser. `outlined` makes each
-    region a function of its own.
+    """Group by group, in batches of `batch` groups, in pairs, or as merged groups. `combines` names functions that run
+    once before a region, when all vectors have reached it; `local` are the local variables with an initialiser.
+    `outlined` makes each region a function of its own.
     """
     e = Entry(symbol, choices, before, twice, large, rows, granted)
     b = e.b
@@ -88,17 +90,19 @@ def group_entry(
         place.step(gx, gy, gz)
         e.set(left, e.get(left) - 1)
 
-    if batch > 1:
+    run = group
+    if merged is not None:
+        run = partial(_merged, e, place, left, merged, vectors, group)
+    elif batch > 1:
         assert schedule is not None
         together = Batch(e, batch, vectors, per_vector)
+        run = (
+            partial(_pair, together, place, left, schedule, interior, group)
+            if paired
+            else partial(_batch, together, place, left, schedule, interior)
+        )
 
-        def several() -> None:
-            if paired:
-                _pair(together, place, left, schedule, interior, group)
-            else:
-                _batch(together, place, left, schedule, interior)
-
-    e.while_(lambda: b.compare("sgt", e.get(left), 0), several if batch > 1 else group)
+    e.while_(lambda: b.compare("sgt", e.get(left), 0), run)
     return [*([] if functions is None else functions.texts), e.text()]
 
 
@@ -109,6 +113,37 @@ class InteriorGroups:
     prefix: str
     schedule: Schedule
     assumptions: Assumptions
+
+
+@dataclass(frozen=True, slots=True)
+class MergedGroups:
+    """The version for several neighbours, see `merge_groups.py`."""
+
+    prefix: str
+    schedule: Schedule
+    assumptions: Assumptions
+    count: int
+    per_vector: int
+
+
+def _merged(
+    e: Entry, place: _Place, left: Value, merged: MergedGroups, vectors: Value, alone: Callable[[], None]
+) -> None:
+    """The next groups as one. They begin at a multiple of their number, so that vectors begin where cache lines do."""
+    b, count = e.b, merged.count
+    e.read_grid()
+    gx, gy, gz = (e.get(each) for each in place.ids)
+    first = group_of(e, [gx, gy, gz], vectors, merged.per_vector, {}, merged.prefix)
+    enough = b.compare("sge", b.intrinsic("umin", e.get(left), e.get(place.end) - gx), count)
+    enough = enough & b.compare("eq", gx & (count - 1), 0) & _is_inner(e, first, merged.assumptions)
+
+    def together() -> None:
+        write_lockstep(e, first, merged.schedule)
+        place.step(gx + (count - 1), gy, gz)
+        e.set(left, e.get(left) - count)
+
+    e.choose(enough, together, alone)
+    e.read_grid()
 
 
 def _batch(batch: Batch, place: _Place, left: Value, schedule: Schedule, interior: InteriorGroups | None) -> None:
@@ -128,7 +163,7 @@ def _batch(batch: Batch, place: _Place, left: Value, schedule: Schedule, interio
         if interior is None:
             return more
         group = group_of(e, here(), batch.vectors, batch.per_vector, {}, prefix)
-        return more & _is_inner(e, group, interior)
+        return more & _is_inner(e, group, interior.assumptions)
 
     def take() -> None:
         batch.put(e.get(count), here())
@@ -166,7 +201,7 @@ def _pair(
     two = two & b.compare("slt", ids[0] + 1, e.get(place.end))
     if interior is not None:
         for group in groups:
-            two = two & _is_inner(e, group, interior)
+            two = two & _is_inner(e, group, interior.assumptions)
 
     def both() -> None:
         write_side_by_side(e, groups, schedule if interior is None else interior.schedule)
@@ -176,11 +211,11 @@ def _pair(
     e.choose(two, both, alone)
 
 
-def _is_inner(e: Entry, group: Group, interior: InteriorGroups) -> Value:
+def _is_inner(e: Entry, group: Group, assumptions: Assumptions) -> Value:
     names = ("global_x", "global_y", "global_z")
     ids = {**group.known, **dict(zip(names, group.start, strict=True))}
     ids |= dict.fromkeys(("local_x", "local_y", "local_z"), e.number(0))
-    return holds(e, interior.assumptions, ids, [each - 1 for each in e.size])
+    return holds(e, assumptions, ids, [each - 1 for each in e.size])
 
 
 def _either_group(
@@ -188,7 +223,7 @@ def _either_group(
 ) -> None:
     """One group: runs the interior version if the assumptions hold for the group, otherwise the general one."""
     e.choose(
-        _is_inner(e, group, interior),
+        _is_inner(e, group, interior.assumptions),
         lambda: write_lockstep(e, replace(group, prefix=interior.prefix, combines={}), interior.schedule, functions),
         lambda: write_lockstep(e, group, schedule, functions),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anyzero.compiler.analysis.addresses import known_space
 from anyzero.compiler.ir import Block, Combine, Op
 from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.emitter import Choices
@@ -51,6 +52,14 @@ def find_tiles(ready: Ready, choices: Choices) -> RegisterTiles | None:
         return None
     order = [each for number in range(len(schedule.steps)) for each in _vectors(number, schedule, choices)]
     return register_tiles(ready.regions, order, ready.masks, ready.shapes, choices.lanes)
+
+
+def in_registers(ready: Ready, tiles: RegisterTiles) -> bool:
+    """Is all of local memory in registers? Other pointers then lead to global memory or to constants."""
+    ops = (op for region in ready.regions for block in region.blocks for op in block.ops)
+    others = (op for op in ops if op.name != "offset" and op not in tiles.windows)
+    pointers = (arg for op in others for arg in op.args if arg.type == "ptr")
+    return all(known_space(each) in ("global", "constant") for each in pointers)
 
 
 def _combines(block: Block) -> bool:
@@ -113,7 +122,7 @@ def write_unrolled(e: Entry, group: Group, schedule: Schedule, tiles: RegisterTi
     """All regions and vectors of a group, one after the other."""
     size = 8 * len(schedule.shared)
     shared, next_ = e.room(size), e.room(size)
-    windows = e.room(window_bytes(e.lanes) * (1 + max(tiles.windows.values())), 64)
+    windows = e.room(window_bytes(tiles.lanes) * (1 + max(tiles.windows.values())), 64)
     vectors = 1 + max(visit.vector for visit in tiles.visits)
     spills = [e.room(group.per_vector, 64) for _ in range(vectors)] if group.per_vector else []
     contents = _Contents(e)
@@ -140,22 +149,22 @@ def _visit(
     windows = places[-1]
 
     def window(op: Op) -> Value:
-        return e.at(windows, tiles.windows[op] * window_bytes(e.lanes))
+        return e.at(windows, tiles.windows[op] * window_bytes(tiles.lanes))
 
     for op, sources in visit.loads.items():
-        type_ = Type(op.type, e.lanes if len(sources) > 1 else 0)
+        type_ = Type(op.type, tiles.lanes if len(sources) > 1 else 0)
         e.set(window(op), contents.of(sources, type_))
     local = [e.number(each) for each in visit.first]
     ids = dict(zip(("local_x", "local_y", "local_z"), local, strict=True)) | {"vector": e.number(visit.vector)}
     starts = zip(("global_x", "global_y", "global_z"), group.start, local, strict=True)
     ids |= {name: start + by for name, start, by in starts}
     spill = spills[visit.vector] if spills else group.scratch
-    every = Value(b, "splat (i1 true)", Type("i1", e.lanes))
+    every = Value(b, "splat (i1 true)", Type("i1", tiles.lanes))
     e.region(visit.region, every, {**group.known, **ids, "spill": spill}, *places, prefix=group.prefix)
     for op, number in visit.stores.items():
         element = op.args[1].type
         if op in tiles.uniform:
             one = e.get(window(op), Type(element))
-            contents.stored[number] = b.with_lane(b.poison(Type(element, e.lanes)), 0, one)
+            contents.stored[number] = b.with_lane(b.poison(Type(element, tiles.lanes)), 0, one)
         else:
-            contents.stored[number] = e.get(window(op), Type(element, e.lanes))
+            contents.stored[number] = e.get(window(op), Type(element, tiles.lanes))

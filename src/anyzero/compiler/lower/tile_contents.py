@@ -50,6 +50,7 @@ class RegisterTiles:
     """Numbers of the accesses, counted from 0 in each region."""
     uniform: set[Op]
     """Accesses of one element by all lanes."""
+    lanes: int
 
 
 @dataclass(slots=True)
@@ -93,7 +94,8 @@ def register_tiles(
         visit.loads = {op: sources for op, sources in visit.loads.items() if _array(op.args[0]) in kept}
         visit.stores = {op: number for op, number in visit.stores.items() if _array(op.args[0]) in kept}
     windows = _windows(regions, kept)
-    return RegisterTiles([visit for visit, _ in found], windows, {op for op in windows if shapes[op.args[0]].uniform})
+    uniform = {op for op in windows if shapes[op.args[0]].uniform}
+    return RegisterTiles([visit for visit, _ in found], windows, uniform, lanes)
 
 
 def _array(pointer: Op) -> Array | None:

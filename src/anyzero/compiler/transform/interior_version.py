@@ -73,6 +73,17 @@ class Assumptions:
             best[terms] = min(constant, best.get(terms, constant))
         return all(terms in best and best[terms] <= least for terms, least in self.least.items() if terms)
 
+    def of_neighbours(self, size: int, count: int) -> Assumptions:
+        """The conditions for `count` groups with rows of `size` work-items, along a row of groups: each sum is least in
+        the first or in the last one.
+        """
+        steps: dict[Leaf, int] = {("builtin", ("group_id", 0)): 1, ("builtin", ("global_id", 0)): size}
+
+        def change(terms: tuple[tuple[Leaf, int], ...]) -> int:
+            return (count - 1) * sum(factor * steps.get(leaf, 0) for leaf, factor in terms)
+
+        return Assumptions({terms: low + min(0, change(terms)) for terms, low in self.least.items()}, self.held)
+
     @property
     def possible(self) -> bool:
         return all(terms or least >= 0 for terms, least in self.least.items()) and len(self.least) <= MOST

@@ -28,9 +28,11 @@ LINE = 64
 _SPACES = ("global", "constant", "local")
 
 
-def merge_accesses(body: Body, shapes: Shapes, lanes: int, aliases: Aliases) -> bool:
-    """True if any were merged."""
+def merge_accesses(body: Body, shapes: Shapes, lanes: int, aliases: Aliases, local: bool = True) -> bool:
+    """True if any were merged; accesses of local memory only if `local` says so."""
     groups = [group for block in body.blocks for group in _groups(block, shapes, aliases)]
+    if not local:
+        groups = [group for group in groups if next(iter(group.order)).info.space != "local"]
     instead: dict[Op, Op] = {}
     merged = False
     for group in groups:

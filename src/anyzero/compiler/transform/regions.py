@@ -12,7 +12,7 @@ from anyzero.compiler.analysis.liveness import live_in
 from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.dominators import Dominators, dominators
 from anyzero.compiler.ir import Block, Body, Combine, Masks, Op, Slot
-from anyzero.compiler.operations import CHEAP
+from anyzero.compiler.operations import CHEAP, SAME
 from anyzero.compiler.transform.linearise import connect
 from anyzero.compiler.transform.ssa_repair import demote
 from anyzero.lazy_dataclass import dataclass
@@ -30,19 +30,21 @@ class Region:
     """Do the vectors of a group run from the last to the first?"""
 
 
-def split(body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
-    """The first region starts at the kernel's entry."""
+def split(body: Body, shapes: Shapes, masks: Masks, unrolled: bool = False) -> list[Region]:
+    """The first region starts at the kernel's entry. `unrolled` says that each vector of a group has code of its own,
+    where local ids are constants.
+    """
     starts = [body.blocks[0]]
     for block in list(body.blocks):
         starts += _cut(block, body, masks)
     connect(body)
-    return start_from(list(dict.fromkeys(starts)), body, shapes, masks)
+    return start_from(list(dict.fromkeys(starts)), body, shapes, masks, unrolled)
 
 
-def start_from(starts: list[Block], body: Body, shapes: Shapes, masks: Masks) -> list[Region]:
+def start_from(starts: list[Block], body: Body, shapes: Shapes, masks: Masks, unrolled: bool = False) -> list[Region]:
     """Regions that start at these blocks, whose predecessors all end in barriers; live values are kept across these."""
     if len(starts) > 1:
-        _keep(body, shapes, masks, starts[1:])
+        _keep(body, shapes, masks, starts[1:], unrolled)
     return [Region(start, _reached(start)) for start in starts]
 
 
@@ -91,9 +93,8 @@ def _reached(start: Block) -> list[Block]:
     return sorted(found, key=lambda block: block.number)
 
 
-def _keep(body: Body, shapes: Shapes, masks: Masks, starts: list[Block]) -> None:
-    cheap: dict[Op, int] = {}
-    _recompute(body, shapes, masks, starts, cheap)
+def _keep(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], unrolled: bool) -> None:
+    _recompute(body, shapes, masks, starts, unrolled)
     demote(values_across(body, masks, starts), body, shapes, masks)
     slots = slots_across(body, starts)
     for slot in slots:
@@ -195,9 +196,14 @@ def slots_across(body: Body, starts: list[Block]) -> set[Slot]:
     return found
 
 
-def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], cheap: dict[Op, int]) -> None:
-    """Rematerialises ids, arguments and short computations of them in every block that uses them."""
-    again = {value for value in values_across(body, masks, starts) if _steps(value, cheap) <= _STEPS}
+def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], unrolled: bool) -> None:
+    """Rematerialises ids, arguments and short computations of them in every block that uses them; in unrolled code also
+    long ones that give a constant there.
+    """
+    cheap: dict[Op, int] = {}
+    fixed: dict[Op, bool] = {}
+    across = values_across(body, masks, starts)
+    again = {value for value in across if _steps(value, cheap) <= _STEPS or (unrolled and _is_fixed(value, fixed))}
     if not again:
         return
     for block in body.blocks:
@@ -233,6 +239,21 @@ def _recompute(body: Body, shapes: Shapes, masks: Masks, starts: list[Block], ch
 def is_cheap(value: Op) -> bool:
     """Is it rematerialised?"""
     return _steps(value, {}) <= _STEPS
+
+
+def _is_fixed(value: Op, known: dict[Op, bool]) -> bool:
+    """Is it computed from local ids, constants and the begin of local memory alone?"""
+    if value.block is None:
+        return True
+    found = known.get(value)
+    if found is None:
+        if value.name == "builtin":
+            found = value.info[0] == "local_id"
+        else:
+            found = value.name in SAME and value.name not in ("argument", "argument_address", "undef")
+            found = found and all(_is_fixed(each, known) for each in value.args)
+        known[value] = found
+    return found
 
 
 def _steps(value: Op, known: dict[Op, int], room: int = _STEPS) -> int:
