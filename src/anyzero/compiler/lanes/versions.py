@@ -62,7 +62,7 @@ def _interior_groups(unit: NumberingUnit) -> bool:
 
 def _merged_groups(unit: NumberingUnit) -> bool:
     choices, size = unit.choices, unit.choices.group_size
-    if size is None or choices.linear or unit.options.lanes is not None:
+    if size is None or choices.linear or unit.options.lanes is not None or unit.flow.loops.all:
         return False
     lanes = choices.lanes
     if size[0] != lanes or not 1 < lanes < choices.target.lanes or lanes & (lanes - 1):
@@ -169,8 +169,8 @@ VERSIONS = (
         "the body",
         "neighbouring groups as one, whose rows are those of all of them, so that they fill a register",
         "barriers, groups of a known size in lockstep whose rows fill at most half of a register, up to 400 "
-        "operations, no calls or private arrays; kept where all of local memory is in registers, and where it has no "
-        "more gathers and scatters",
+        "operations, no loops, calls or private arrays; kept where all of local memory is in registers, and where it "
+        "has no more gathers and scatters",
         _merged_groups,
         "a few comparisons for as many groups",
     ),
@@ -310,12 +310,10 @@ def _begin_merged_groups(unit: NumberingUnit) -> VersionUnit | None:
 def _keep_merged_groups(unit: NumberingUnit, made: VersionUnit) -> bool:
     """Kept where nothing of local memory is left in memory, and where a vector's accesses are still contiguous."""
     ready, alone, options = made.ready, (unit.interior_groups or unit.general).ready, unit.options
-    tiles = find_tiles(ready, made.choices)
-    if tiles is None or not in_registers(ready, tiles) or _scattered(ready, options) > _scattered(alone, options):
+    if ready.schedule is None or _scattered(ready, options) > _scattered(alone, options):
         return False
-    assert ready.schedule is not None
-    ready.schedule.tiles = tiles
-    return True
+    ready.schedule.tiles = find_tiles(ready, made.choices)
+    return ready.schedule.tiles is not None and in_registers(ready, ready.schedule.tiles)
 
 
 def _begin_strips(unit: NumberingUnit) -> VersionUnit | None:
