@@ -16,8 +16,8 @@ from anyzero.compiler.transform.interior_version import copied
 from anyzero.lazy_dataclass import dataclass, field
 
 APART = 1 << 40
-"""Bytes between the same place in the local memory of two neighbours: more than there are, so that no address belongs
-to both. Arrays are in registers then, and nothing is at these addresses.
+"""Bytes between the local memory of two neighbours, for each work-item of a row: more than there are, so that no
+address belongs to both. Arrays are in registers then, and nothing is at these addresses.
 """
 
 _FACTOR, _ADDEND = 1 << 10, 1 << 30
