@@ -162,5 +162,14 @@ class Lengths:
 
     def divisor(self, type_: str) -> Known:
         kinds: list[tuple[int, tuple[str, ...]]] = [(6, self.length), (2, ("w", "h")), (1, ("h",)), (1, ("m",))]
-        kinds += [(1, ("w", "h", "m")), (1, ("n",)), (1, ())]
-        return self.known(self.choices.weighted(kinds), type_)
+        kinds += [(1, ("w", "h", "m")), (1, ("n",)), (2, ()), (2, ("sum",))]
+        factors = self.choices.weighted(kinds)
+        return self.sum(type_) if factors == ("sum",) else self.known(factors, type_)
+
+    def sum(self, type_: str) -> Known:
+        """A length and a margin on both of its sides."""
+        wide = self.choices.one_of(["i32", "i64"])
+        one, other = (self.known((each,), wide) for each in self.choices.one_of([("w", "m"), ("h", "m"), ("w", "h")]))
+        values = tuple(_wrapped(a + 2 * b, wide) for a, b in zip(one.values, other.values, strict=True))
+        twice = self.new(f"IAdd %{wide} {other.name} {other.name}")
+        return self.converted(Known(self.new(f"IAdd %{wide} {one.name} {twice}"), wide, values), type_)

@@ -102,7 +102,7 @@ VERSIONS = (
         "delinearized",
         "the kernel",
         "the id is a column and a row",
-        "kernels of one dimension without groups, which divide their id by arguments",
+        "kernels of one dimension without groups, which divide their id by arguments or constants",
         lambda unit: unit.row_length is not None,
         "by the launch: the engine cuts it into rows, where they fill it and are not shorter than a vector",
     ),

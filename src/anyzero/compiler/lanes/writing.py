@@ -18,8 +18,10 @@ from anyzero.compiler.lower.notes import group_notes
 from anyzero.compiler.lower.private_sums import summing_entry
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
 from anyzero.compiler.lower.register_tiles import find_tiles
+from anyzero.compiler.lower.row_lengths import row_lengths
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.regions import ends_in_barrier
+from anyzero.layouts.container_head import ROW_LENGTHS
 from anyzero.lazy_dataclass import replace
 
 SMALL_TILE = 256
@@ -228,6 +230,8 @@ def write_choice_of_numbering(unit: KernelUnit) -> None:
     rows, other = (each.entry for each in unit.numberings)
     marks = {"row_length": unit.row_length, "lane_dimension": unit.lane_dimension, "unaliased": unit.unaliased.written}
     mark = next((name for name, present in marks.items() if present), None)
+    if unit.row_length is not None:
+        unit.out.functions.append(row_lengths(ROW_LENGTHS.decode(), unit.row_length))
     if mark is not None:
         unit.out.functions.append(marked_entry(unit.entry, mark, other, rows, unit.choices))
     else:
