@@ -146,3 +146,10 @@ kernel void framed(global int *to, global const int *from, struct Frame frame) {
     int wide = frame.width + 2 * frame.pad, rest = i % (wide * layers);
     to[i] = from[rest / wide * frame.width + rest % wide] + i / (wide * layers);
 }
+
+// An element of memory is updated in a loop.
+kernel void updated(global int *c, global const int *a, global const int *b, int n, int k) {
+    int i = get_global_id(0);
+    for (int j = 0; j < k; j++)
+        c[i] += a[i] * b[j * n + i % n] + i / n;
+}

@@ -11,6 +11,7 @@ from anyzero.compiler import reference
 from anyzero.compiler.compiled import CompiledKernel, Options
 from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import read
+from anyzero.layouts.container import ArgumentUse
 from benchmarks.kernels.case import FOLDER, Argument
 from tests.compiler import native
 from tests.compiler.agreement.cases import module_of
@@ -27,7 +28,7 @@ A, B = random.integers(-99, 99, (2, 40 * 130)).astype(np.int32)
 BYTES = random.integers(0, 255, 40 * 130).astype(np.uint8)
 
 BOUNDED = ["product", "gather_columns", "add_bias", "convolve", "enlarge", "count_columns", "padded"]
-UNBOUNDED = ["transpose", "differences", "late_bound", "two_lengths", "framed", "knows_size"]
+UNBOUNDED = ["transpose", "differences", "late_bound", "two_lengths", "framed", "updated", "knows_size"]
 STRIDED = ["strided_product", "strided_bias", "strided_chain"]
 FIXED = {
     "fixed_levels": (40, 40 * 36 * 3),
@@ -59,6 +60,7 @@ def arguments(name: str, length: int, items: int, size: int) -> list[Argument]:
         "differences": [room.astype(np.int64), A, np.uint64(length), np.uint64(rows)],
         "enlarge": [room, A, np.int32(length // 2), np.int32(2), np.uint32(items)],
         "count_columns": [np.zeros(length, np.int32), BYTES, np.int32(length), n],
+        "updated": [np.ones(items + 64, np.int32), A, B, np.int32(length), np.int32(11)],
         "late_bound": [room, A, np.int32(length), np.int32(items - 5)],
         "two_lengths": [room, A, B, np.int32(length), np.int32(7)],
         "knows_size": [room, np.int32(length)],
@@ -127,6 +129,28 @@ def test_launches_in_rows_and_others_give_the_same(name: str, in_rows: bool, opt
             for one, other in zip(given, expected, strict=True):
                 if isinstance(one, np.ndarray):
                     np.testing.assert_array_equal(one, other, err_msg=f"{length}, {items}, {size}")
+
+
+@pytest.mark.parametrize("options", [Options(), Options(cpu="x86-64-v2")], ids=["own", "sse"])
+@pytest.mark.parametrize("in_rows", [True, False], ids=["rows", "one row"])
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "apart"])
+def test_given_updates_in_a_loop_then_rows_and_shared_memory_agree(
+    shared: bool, in_rows: bool, options: Options
+) -> None:
+    """Three versions: the element that a loop updates may be the one that it reads, in rows and without."""
+    loaded = native.Loaded(kernel("updated", options))
+    assert loaded.kernel.divides_ids
+    assert any(each.access & ArgumentUse.SEPARATE_WRITES for each in loaded.kernel.arguments)
+    found = []
+    for native_code in (True, False):
+        to = A[: 64 * 6].copy()
+        values: list[Any] = [to, to if shared else B, B, np.int32(64), np.int32(11)]
+        if native_code:
+            loaded(values, (64 * 6,), (32,), in_rows=in_rows)
+        else:
+            reference.run(module_of(KERNELS), "updated", values, (64 * 6,), (64 * 6,))
+        found.append(to)
+    np.testing.assert_array_equal(*found)
 
 
 REST = "%low = OpUConvert %i32 %g \n %rest = OpUMod %i32 %low %p1"

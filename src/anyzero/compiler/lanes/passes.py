@@ -246,8 +246,8 @@ PASSES: Final = (
             "analysis/aliases.py",
         ),
         Condition(
-            "as for promoted scalars; up to 1,000 operations, no version for rows, no sub-groups, atomics and private "
-            "arrays; not in the first stage",
+            "as for promoted scalars; up to 1,000 operations, 300 where there is a version for rows, no sub-groups, "
+            "atomics and private arrays; not in the first stage",
             bodies.may_separate,
         ),
     ),
@@ -513,7 +513,7 @@ PASSES: Final = (
         "the entry point, which calls the code of one numbering or the other",
         "both are written",
         ("lower/entry.py", "lower/row_lengths.py"),
-        Condition("two numberings", lambda unit: len(unit.numberings) > 1),
+        Condition("several numberings", lambda unit: len(unit.numberings) > 1),
     ),
     Pass(
         "write-private-sums",
