@@ -59,7 +59,9 @@ Code* Code::load(std::vector<unsigned char> container, const GlobalBlock& global
     *address = find_offered(name);
     return *address != 0;
   };
-  code->object_ = LoadedObject::load(code->binary_, code->facts_.entry, resolve, reason);
+  std::vector<std::string> functions{code->facts_.entry};
+  if (code->has_version_for_rows()) functions.emplace_back(kRowLengths);
+  code->object_ = LoadedObject::load(code->binary_, functions, resolve, reason);
   if (!code->object_) {
     *reason = "kernel " + code->facts_.name + " cannot be loaded: " + *reason;
     return nullptr;

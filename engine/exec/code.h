@@ -23,6 +23,12 @@ struct GlobalBlock {
   std::shared_ptr<const void> owner;
 };
 
+// As the function ROW_LENGTHS of compiled code stores them.
+struct RowLengths {
+  uint64_t length;
+  uint64_t items;
+};
+
 // Threading: immutable, except for its measured speed and for better code that replaces it later; any thread may hold it. Packets
 // hold it while they may still run.
 class Code {
@@ -42,8 +48,8 @@ class Code {
   const KernelFacts& facts() const { return facts_; }
   // From 1; no other code of the process gets it.
   uint64_t number() const { return number_; }
-  Entry entry() const { return reinterpret_cast<Entry>(object_->entry()); }
-  uintptr_t address() const { return object_->entry(); }
+  Entry entry() const { return reinterpret_cast<Entry>(object_->function(0)); }
+  uintptr_t address() const { return object_->function(0); }
   // The relocatable object it was loaded from.
   std::string_view binary() const { return binary_; }
 
@@ -125,7 +131,12 @@ class Code {
   // True if it has a version for unaliased launches.
   bool has_unaliased_version() const { return !facts_.separate_writes.empty(); }
   // True if it has a version for launches that are cut into rows.
-  bool has_version_for_rows() const { return !facts_.row_length.empty(); }
+  bool has_version_for_rows() const { return facts_.flags & KernelFlag::kDividesIds; }
+  // Those rows for these arguments: zeros for numbers that are not positive or do not fit in an int. The number of elements is
+  // left alone where the kernel does not tell it.
+  void find_rows(const void* args, RowLengths* rows) const {
+    reinterpret_cast<void (*)(const void*, RowLengths*)>(object_->function(1))(args, rows);
+  }
   // The dimension along which lanes should be neighbours.
   unsigned lane_dimension() const {
     return facts_.flags & KernelFlag::kLanesAlongY ? 1 : facts_.flags & KernelFlag::kLanesAlongZ ? 2 : 0;

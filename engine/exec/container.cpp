@@ -62,7 +62,8 @@ bool KernelFacts::same_to_launches(const KernelFacts& other) const {
   if ((flags & KernelFlag::kSubGroups) && lanes != other.lanes) return false;
   // Flags about its execution may differ, and so may trip counts, which may depend on the group size.
   constexpr uint32_t kOwn = KernelFlag::kFlat | KernelFlag::kSharesRows | KernelFlag::kFitsGroups | KernelFlag::kConstantTurns |
-                            KernelFlag::kTurnsByArguments | KernelFlag::kLanesAlongY | KernelFlag::kLanesAlongZ;
+                            KernelFlag::kTurnsByArguments | KernelFlag::kLanesAlongY | KernelFlag::kLanesAlongZ |
+                            KernelFlag::kDividesIds;
   auto alike = [](const Argument& one, const Argument& two) {
     return one.kind == two.kind && one.size == two.size && one.offset == two.offset && one.alignment == two.alignment;
   };
@@ -117,14 +118,6 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
       if (access & ArgumentUse::kSeparateReads) facts->separate_reads.push_back(record.offset);
       // The stages of a kernel differ in these, while its arguments are the same.
       access &= ~(ArgumentUse::kSeparateWrites | ArgumentUse::kSeparateReads);
-    }
-    if (kind == ArgumentKind::Value) {
-      const bool length = access & ArgumentUse::kRowLength, items = access & ArgumentUse::kRowItems;
-      if ((length || items) && record.size != 4 && record.size != 8)
-        return damaged("the length of rows or the number of their work-items is no integer");
-      if (length) facts->row_length.push_back({record.offset, record.size});
-      if (items) facts->row_items.push_back({record.offset, record.size});
-      access &= ~(ArgumentUse::kRowLength | ArgumentUse::kRowItems);
     }
     facts->arguments.push_back({kind, record.size, record.offset, record.alignment, access, place, {}});
     facts->args_alignment = std::max(facts->args_alignment, record.alignment);

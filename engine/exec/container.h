@@ -30,12 +30,6 @@ struct Argument {
   bool pointer() const { return is_pointer(kind); }
 };
 
-// The place of an argument that is an integer of 4 or 8 bytes.
-struct IntegerArgument {
-  uint32_t offset;
-  uint32_t size;
-};
-
 struct KernelFacts {
   std::string name;
   std::string entry;  // the symbol to call
@@ -61,9 +55,6 @@ struct KernelFacts {
   // Offsets of arguments, for code that has a version for unaliased launches: see ArgumentUse.
   std::vector<uint32_t> separate_writes;
   std::vector<uint32_t> separate_reads;
-  // For code that has a version for launches in rows: the numbers whose products are the length of a row, and the work-items.
-  std::vector<IntegerArgument> row_length;
-  std::vector<IntegerArgument> row_items;
   LineTable lines;
   std::string_view counter_places;  // CounterPlaces, of kernels that count their lanes
   uint32_t counters = 0;            // that the kernel adds to

@@ -156,30 +156,14 @@ void exchange_dimensions(Grid& grid, const Code& code) {
   grid.lane_dimension = along;
 }
 
-// The product of positive arguments; 0 where one is not positive, or where the product does not fit in a positive int.
-uint64_t product(const std::vector<IntegerArgument>& factors, const unsigned char* args) {
-  constexpr uint64_t kMost = INT32_MAX;
-  uint64_t found = 1;
-  for (const IntegerArgument& factor : factors) {
-    uint64_t value = 0;
-    std::memcpy(&value, args + factor.offset, factor.size);
-    if (value - 1 >= kMost) return 0;
-    found *= value;
-    if (found > kMost) return 0;
-  }
-  return found;
-}
-
 // Cuts a launch of one dimension into rows of the length by which the kernel divides its id, where they fill it.
 void cut_into_rows(Grid& grid, const Code& code, const unsigned char* args) {
   const uint64_t *size = grid.global_size, *offset = grid.global_offset;
   if (size[1] != 1 || size[2] != 1 || (offset[0] | offset[1] | offset[2]) || size[0] > INT32_MAX) return;
-  const KernelFacts& facts = code.facts();
-  const uint64_t length = product(facts.row_length, args);
-  uint64_t items = product(facts.row_items, args);
-  if (length < std::max<uint64_t>(code.lanes(), 2) || items == 0) return;
-  if (facts.row_items.empty()) items = size[0];
-  if (items > size[0] || items % length || items == length) return;
+  RowLengths rows{0, size[0]};
+  code.find_rows(args, &rows);
+  const auto [length, items] = rows;
+  if (length < std::max<uint64_t>(code.lanes(), 2) || items == 0 || items > size[0] || items % length || items == length) return;
   grid.global_size[0] = grid.row_length = length;
   grid.global_size[1] = items / length;
   // Without blocks of the engine's choice, a row is a group.

@@ -81,7 +81,7 @@ class ObjectLoader {
  public:
   ObjectLoader(std::string_view object, const Resolve& resolve) : object_(object), resolve_(resolve) {}
 
-  std::unique_ptr<LoadedObject> load(const std::string& entry) {
+  std::unique_ptr<LoadedObject> load(const std::vector<std::string>& functions) {
     read_sections();
     read_symbols();
     read_relocations();
@@ -89,7 +89,7 @@ class ObjectLoader {
     std::unique_ptr<LoadedObject> loaded(new LoadedObject);
     map(*loaded);
     for (const Relocation& relocation : relocations_) apply(relocation);
-    loaded->entry_ = find_entry(entry);
+    for (const std::string& name : functions) loaded->functions_.push_back(find_function(name));
     protect();
     loaded->symbols_ = symbols_for_debuggers();
     return loaded;
@@ -370,7 +370,7 @@ class ObjectLoader {
     std::memcpy(base_ + offset, &narrow, 4);
   }
 
-  uintptr_t find_entry(const std::string& name) const {
+  uintptr_t find_function(const std::string& name) const {
     for (size_t i = 1; i < symbols_.size(); ++i) {
       const Elf64_Sym& symbol = symbols_[i];
       if (names_[i] != name || symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections_.size()) continue;
@@ -419,10 +419,10 @@ class ObjectLoader {
   unsigned char* base_ = nullptr;
 };
 
-std::unique_ptr<LoadedObject> LoadedObject::load(std::string_view object, const std::string& entry, const Resolve& resolve,
-                                                 std::string* reason) {
+std::unique_ptr<LoadedObject> LoadedObject::load(std::string_view object, const std::vector<std::string>& functions,
+                                                 const Resolve& resolve, std::string* reason) {
   try {
-    return ObjectLoader(object, resolve).load(entry);
+    return ObjectLoader(object, resolve).load(functions);
   } catch (const Refusal& refusal) {
     *reason = refusal.reason;
     return nullptr;

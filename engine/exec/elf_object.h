@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace anyzero {
 
@@ -15,14 +16,15 @@ using Resolve = std::function<bool(const std::string& name, uintptr_t* address)>
 // Threading: immutable once loaded. Constructors of the object are not run.
 class LoadedObject {
  public:
-  // nullptr with a reason if the bytes are no valid object.
-  static std::unique_ptr<LoadedObject> load(std::string_view object, const std::string& entry, const Resolve& resolve,
-                                            std::string* reason);
+  // nullptr with a reason if the bytes are no valid object, or one of the functions is not there.
+  static std::unique_ptr<LoadedObject> load(std::string_view object, const std::vector<std::string>& functions,
+                                            const Resolve& resolve, std::string* reason);
   ~LoadedObject();
   LoadedObject(const LoadedObject&) = delete;
   LoadedObject& operator=(const LoadedObject&) = delete;
 
-  uintptr_t entry() const { return entry_; }
+  // By its place among those that were asked for.
+  uintptr_t function(size_t place) const { return functions_[place]; }
   uintptr_t text() const { return base_; }
   size_t text_bytes() const { return text_bytes_; }
   bool contains(uintptr_t address) const { return address - base_ < text_bytes_; }
@@ -38,7 +40,7 @@ class LoadedObject {
   uintptr_t base_ = 0;
   size_t bytes_ = 0;
   size_t text_bytes_ = 0;
-  uintptr_t entry_ = 0;
+  std::vector<uintptr_t> functions_;
   std::string symbols_;
 };
 

@@ -7,13 +7,13 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from anyzero.compiler.compiled import CompiledKernel
 from anyzero.layouts.container import ArgumentUse
+from anyzero.layouts.container_head import ROW_LENGTHS
 from anyzero.layouts.kernel import CHECKED_WORDS, LOCAL_ROOM, Bounds, Grid, NotedArgument, Worker
 from tests.compiler.loading import load
 
@@ -55,7 +55,9 @@ class Loaded:
         symbols = {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in offered.items()}
         if globals_ is not None:
             symbols["az_globals"] = globals_.ctypes.data
-        self.entry = load(kernel.object, symbols)[kernel.entry]
+        code = load(kernel.object, symbols)
+        self.row_lengths = code[ROW_LENGTHS.decode()] if kernel.divides_ids else None
+        self.entry = code[kernel.entry]
         self.entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p]
         self.entry.restype = None
 
@@ -76,28 +78,11 @@ class Loaded:
         of its arrays overlap, unless it is given.
         """
         kernel = self.kernel
-        block = np.zeros(max(kernel.args_bytes, 8) + 64, np.uint8)
-        local_bytes = -(-kernel.local_bytes // 128) * 128
-        bounds = {}
-        for argument, value in zip(kernel.arguments, args, strict=True):
-            if isinstance(value, Local):
-                data = struct.pack("<Q", local_bytes | (value.size << 32 if kernel.checked else 0))
-                local_bytes += -(-value.size // 128) * 128
-            elif isinstance(value, np.ndarray) and argument.kind != "value":
-                data = struct.pack("<Q", value.ctypes.data)
-                bounds[argument.offset // 8] = Bounds(value.ctypes.data, value.nbytes)
-            elif isinstance(value, np.ndarray | np.generic):
-                data = value.tobytes()
-            elif isinstance(value, bytes):
-                data = value
-            else:
-                data = int(value).to_bytes(argument.size, "little", signed=value < 0)
-            assert len(data) == argument.size, (argument, len(data))
-            block[argument.offset : argument.offset + len(data)] = np.frombuffer(data, np.uint8)
+        block, local_bytes, bounds = _packed(kernel, args)
         sizes = [*global_size, 1, 1][:3]
         groups = [*group_size, 1, 1][:3]
         offsets = [*offset, 0, 0][:3]
-        length, items = _rows(kernel, block, sizes) if in_rows and not any(offsets) else (0, 0)
+        length, items = self.rows(args, sizes) if in_rows and not any(offsets) else (0, 0)
         if length:
             sizes, groups = [length, items // length, 1], [min(length, 3 * kernel.lanes), 3, 1]
         # Blocks of a kernel that does not know its groups may stick out.
@@ -131,20 +116,39 @@ class Loaded:
         assert (local[local_bytes:] == 0xA5).all(), "local memory was overrun"
         assert (scratch[scratch_bytes:] == 0xA5).all(), "scratch memory was overrun"
 
-
-def _rows(kernel: CompiledKernel, block: np.ndarray, sizes: list[int]) -> tuple[int, int]:
-    """The length of rows and their work-items; zeros for a launch that the engine does not cut into rows."""
-    found = []
-    for use in (ArgumentUse.ROW_LENGTH, ArgumentUse.ROW_ITEMS):
-        places = [each for each in kernel.arguments if each.kind == "value" and each.access & use]
-        values = [int.from_bytes(block[each.offset : each.offset + each.size].tobytes(), "little") for each in places]
-        found.append(prod(values) if values else None)
-        if any(value - 1 not in range(2**31 - 1) for value in [*values, *filter(None, found)]):
+    def rows(self, args: list[Any], sizes: list[int]) -> tuple[int, int]:
+        """The length of rows and their work-items; zeros for a launch that the engine does not cut into rows."""
+        if self.row_lengths is None or sizes[1:] != [1, 1]:
             return 0, 0
-    length, most = found
-    items = most or sizes[0]
-    fills = length is not None and kernel.lanes <= length < items <= sizes[0] and items % length == 0
-    return (length or 0, items) if fills and sizes[1:] == [1, 1] else (0, 0)
+        block, _, _ = _packed(self.kernel, args)
+        found = np.array([0, sizes[0]], np.uint64)
+        self.row_lengths(ctypes.c_void_p(block.ctypes.data), ctypes.c_void_p(found.ctypes.data))
+        length, items = map(int, found)
+        fills = self.kernel.lanes <= length < items <= sizes[0] and items % length == 0
+        return (length, items) if fills else (0, 0)
+
+
+def _packed(kernel: CompiledKernel, args: list[Any]) -> tuple[np.ndarray, int, dict[int, Bounds]]:
+    """The block of arguments, the size of local memory, and the bounds of buffers."""
+    block = np.zeros(max(kernel.args_bytes, 8) + 64, np.uint8)
+    local_bytes = -(-kernel.local_bytes // 128) * 128
+    bounds = {}
+    for argument, value in zip(kernel.arguments, args, strict=True):
+        if isinstance(value, Local):
+            data = struct.pack("<Q", local_bytes | (value.size << 32 if kernel.checked else 0))
+            local_bytes += -(-value.size // 128) * 128
+        elif isinstance(value, np.ndarray) and argument.kind != "value":
+            data = struct.pack("<Q", value.ctypes.data)
+            bounds[argument.offset // 8] = Bounds(value.ctypes.data, value.nbytes)
+        elif isinstance(value, np.ndarray | np.generic):
+            data = value.tobytes()
+        elif isinstance(value, bytes):
+            data = value
+        else:
+            data = int(value).to_bytes(argument.size, "little", signed=value < 0)
+        assert len(data) == argument.size, (argument, len(data))
+        block[argument.offset : argument.offset + len(data)] = np.frombuffer(data, np.uint8)
+    return block, local_bytes, bounds
 
 
 def _words(data: bytes) -> np.ndarray:

@@ -169,7 +169,7 @@ void fuzz() {
       return true;
     };
     auto object =
-        anyzero::LoadedObject::load({reinterpret_cast<const char*>(bad.data()), bad.size()}, "sections", resolve, &reason);
+        anyzero::LoadedObject::load({reinterpret_cast<const char*>(bad.data()), bad.size()}, {"sections"}, resolve, &reason);
     assert(object || !reason.empty());
     loaded += object != nullptr;
   }

@@ -97,3 +97,59 @@ kernel void strided_chain(int count, global int *y, int width, int step) {
     for (int i = get_global_id(0); i < count; i += get_global_size(0))
         y[i] += i >= step ? y[i - step] + i % width : i / width;
 }
+
+// Lengths that are constants, as in generated code, of several levels and in the forms that compilers give them.
+kernel void fixed_levels(global int *to, global const int *from) {
+    int i = get_global_id(0);
+    if (i < 40 * 36 * 3)
+        to[i] = from[i % 40 + i % (40 * 36) / 40 * 50] + 7 * (i / (40 * 36));
+}
+
+kernel void fixed_product(global int *c, global const int *a, global const int *b) {
+    int i = get_global_id(0), sum = 0;
+    for (int j = 0; j < 16; j++)
+        sum += a[i / 64 * 16 + j] * b[j * 64 + i % 64];
+    c[i] = sum;
+}
+
+kernel void fixed_transpose(global int *to, global const int *from) {
+    int i = get_global_id(0);
+    to[i] = from[i % 64 * 64 + i / 64];
+}
+
+kernel void fixed_channels(global int *to, global const int *from) {
+    ulong i = get_global_id(0);
+    to[i] = from[i % 3 * 500 + i / 3 % 50 * 4 + i / 150];
+}
+
+kernel void fixed_bytes(global int *to, global const int *from) {
+    uint i = get_global_id(0);
+    to[i] = from[(uchar)i] - from[i >> 8] + (int)(i & 960);
+}
+
+// Sums as lengths, also of members of a structure.
+struct Frame {
+    short unused;
+    int width, pad, layers;
+};
+
+kernel void padded(global int *to, global const int *from, int width, int pad, int n) {
+    int i = get_global_id(0);
+    if (i >= n)
+        return;
+    int x = i % (width + 2 * pad) - pad, y = i / (width + 2 * pad) - pad;
+    to[i] = x >= 0 && x < width && y >= 0 ? from[y * width + x] : -7;
+}
+
+kernel void framed(global int *to, global const int *from, struct Frame frame) {
+    int i = get_global_id(0), layers = frame.layers;
+    int wide = frame.width + 2 * frame.pad, rest = i % (wide * layers);
+    to[i] = from[rest / wide * frame.width + rest % wide] + i / (wide * layers);
+}
+
+// An element of memory is updated in a loop.
+kernel void updated(global int *c, global const int *a, global const int *b, int n, int k) {
+    int i = get_global_id(0);
+    for (int j = 0; j < k; j++)
+        c[i] += a[i] * b[j * n + i % n] + i / n;
+}

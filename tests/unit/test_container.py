@@ -59,7 +59,7 @@ BYTES = container.encode(WHOLE)
 def test_the_engine_finds_everything_where_the_layout_says() -> None:
     """A reader of its own, which walks the bytes in the order of the format's description."""
     magic, total, checksum = struct.unpack_from("<8sQQ", BYTES)
-    assert magic == b"AZKERN07"
+    assert magic == b"AZKERN08"
     assert total == len(BYTES)
     rest = 0xFFFFFFFF
     for byte in BYTES[24:]:
@@ -133,7 +133,7 @@ def test_wrong_contents_under_a_right_checksum_are_refused_or_read(place: int, c
     """Nothing else than a container or a WireError, even where somebody repaired the checksum."""
     body = bytearray(BYTES[24:])
     body[place : place + len(change)] = change
-    data = struct.pack("<8sQQ", b"AZKERN07", 24 + len(body), container.checksum(body)) + body
+    data = struct.pack("<8sQQ", b"AZKERN08", 24 + len(body), container.checksum(body)) + body
     try:
         found = container.decode(data)
     except WireError:

@@ -43,10 +43,8 @@ struct ArgumentUse {
     kFirstNeedsPositive = 16,  // these two hold only where this number is positive
     kSeparateReads = 32,  // code for unaliased launches reads through it
     kSeparateWrites = 64,  // that code writes through it, and no other argument with one of these uses may lead to its allocation
-    kRowLength = 128,  // a factor of the length of the rows that code has a version for
-    kRowItems = 256,  // a factor of the number of work-items in launches of that version: those beyond it end at once
   };
-  static constexpr uint32_t kAll = 511;
+  static constexpr uint32_t kAll = 127;
 };
 
 // What a counter of a kernel counts, for profiles.

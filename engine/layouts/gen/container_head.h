@@ -9,7 +9,10 @@
 namespace anyzero {
 
 // what a container begins with; other forms of it had or will have another number
-inline constexpr std::string_view kContainerMagic = "AZKERN07";
+inline constexpr std::string_view kContainerMagic = "AZKERN08";
+// the function of code with a version for launches in rows: stores their length and, where the kernel tells it, the number of
+// elements behind it, as u64; 0 for numbers that cannot be used
+inline constexpr std::string_view kRowLengths = "az_row_lengths";
 
 // What a launch must know of the code.
 struct KernelFlag {
@@ -29,8 +32,9 @@ struct KernelFlag {
     kShortElements = 4096,  // a work-item accesses bytes or shorts, so that blocks of long rows are best
     kLanesAlongY = 8192,  // lanes are neighbours along y in launches whose Grid has x and y exchanged
     kLanesAlongZ = 16384,  // lanes are neighbours along z in launches whose Grid has x and z exchanged
+    kDividesIds = 32768,  // it has a version for launches in rows, and the function ROW_LENGTHS
   };
-  static constexpr uint32_t kAll = 32767;
+  static constexpr uint32_t kAll = 65535;
 };
 
 // The fixed part of a container.

@@ -164,6 +164,8 @@ class CompiledKernel:
     """The dimension along which lanes are neighbours. If it is not 0, the code has a version for launches whose Grid
     has it exchanged with the first one, and another one for the rest.
     """
+    divides_ids: bool = False
+    """Is there a version for launches that are cut into rows, and the function that tells their length?"""
     fits_groups: bool = False
     """May code for groups of one size be faster?"""
     lanes_because: str = field(default="", compare=False)

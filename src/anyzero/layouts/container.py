@@ -70,10 +70,6 @@ class ArgumentUse:
     """Code for unaliased launches reads through it."""
     SEPARATE_WRITES: Final = 64
     """That code writes through it, and no other argument with one of these uses may lead to its allocation."""
-    ROW_LENGTH: Final = 128
-    """A factor of the length of the rows that code has a version for."""
-    ROW_ITEMS: Final = 256
-    """A factor of the number of work-items in launches of that version: those beyond it end at once."""
 
 
 class CounterKind(enum.IntEnum):

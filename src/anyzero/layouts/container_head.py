@@ -10,12 +10,20 @@ __all__ = [
     "CONTAINER_HEAD_BYTES",
     "CONTAINER_HEAD_OFFSETS",
     "CONTAINER_MAGIC",
+    "ROW_LENGTHS",
     "ContainerHead",
     "KernelFlag",
 ]
 
-CONTAINER_MAGIC: Final = b"AZKERN07"
+CONTAINER_MAGIC: Final = b"AZKERN08"
 """What a container begins with; other forms of it had or will have another number."""
+
+ROW_LENGTHS: Final = b"az_row_lengths"
+"""The function of code with a version for launches in rows.
+
+Stores their length and, where the kernel tells it, the number of elements behind it, as u64; 0 for numbers that
+cannot be used.
+"""
 
 
 class KernelFlag:
@@ -51,6 +59,8 @@ class KernelFlag:
     """Lanes are neighbours along y in launches whose Grid has x and y exchanged."""
     LANES_ALONG_Z: Final = 16384
     """Lanes are neighbours along z in launches whose Grid has x and z exchanged."""
+    DIVIDES_IDS: Final = 32768
+    """It has a version for launches in rows, and the function ROW_LENGTHS."""
 
 
 _CONTAINER_HEAD: Final = struct.Struct("<8sQQIIIIIIIIII3IIII16s16sIIIIII")

@@ -11,7 +11,6 @@ from anyzero.compiler import reference
 from anyzero.compiler.compiled import Options
 from anyzero.compiler.pipeline import compile_kernel
 from anyzero.compiler.spirv import Module, read, verify
-from anyzero.layouts.container import ArgumentUse
 from tests.compiler import native
 from tests.compiler.agreement.fenced import fenced
 from tests.compiler.agreement.generator import LocalBytes, Program
@@ -45,7 +44,7 @@ def _compare(text: str, programs: Sequence[Program], ways: Sequence[Options]) ->
         code = compile_kernel(module, "main", options)
         loaded = native.Loaded(code)
         hows = [(_all_at_once, True), (_backwards, True)]
-        if any(each.access & ArgumentUse.ROW_LENGTH for each in code.arguments if each.kind == "value"):
+        if code.divides_ids:
             hows.append((_all_at_once, False))
         for program, wanted in zip(programs, expected, strict=True):
             for how, in_rows in hows:

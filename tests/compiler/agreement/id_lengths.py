@@ -1,7 +1,8 @@
 """Launches of random kernels of linear ids, the ids, and the lengths that they are divided by.
 
-Lengths are arguments and their products, in any width. The generator knows the arguments of all launches while it
-writes: it divides by what may be 0 behind a test only, and products that wrap are not marked as ones that do not.
+Lengths are constants, arguments, their products and sums, in any width. The generator knows the arguments of all
+launches while it writes: it divides by what may be 0 behind a test only, and products that wrap are not marked as ones
+that do not.
 """
 
 from __future__ import annotations
@@ -54,7 +55,12 @@ class Lengths(Text):
         self.decorations: list[str] = []
         self.types = {each: choices.one_of(["i32", "i32", "i32", "i64"]) for each in FACTORS}
         self.length = choices.one_of([("w",), ("w",), ("w",), ("h",), ("w", "h")])
-        self.bound = choices.one_of([("n",), ("w", "h"), ("n",), ("w", "h", "m"), ()])
+        self.fixed = choices.one_of([0, 0, 0, 40, 64])
+        """A constant length of rows, instead of that product."""
+        self.framed = not self.fixed and self.length == ("w",) and choices.chance(40)
+        """Is the length `w + 2 * m`?"""
+        bounds: list[tuple[str, ...]] = [("n",), ()] if self.framed or self.fixed else [("w", "h"), ("w", "h", "m")]
+        self.bound = choices.one_of([("n",), ("n",), (), *bounds])
         self.launches = [self.launch() for _ in range(choices.number(1, 3))]
 
     # Launches
@@ -72,7 +78,9 @@ class Lengths(Text):
             numbers["w"], numbers["h"] = (short["w"], short["h"]) if len(self.length) == 2 else (long["w"], rows)
             if self.length == ("h",):
                 numbers["w"], numbers["h"] = rows, long["h"]
-            length = prod(numbers[each] for each in self.length)
+            length = self.fixed or prod(numbers[each] for each in self.length)
+            if self.framed:
+                length = max(numbers["w"] + 2 * numbers["m"], 1)
             items = length * min(rows, 480 // length)
             numbers["n"] = choices.one_of([items, items, items, items + 3, 1 << 30])
             size = choices.one_of([items, items, -(-items // 32) * 32, -(-items // 32) * 32 + 64])
@@ -106,7 +114,8 @@ class Lengths(Text):
     def known(self, factors: tuple[str, ...], type_: str) -> Known:
         """The product of arguments, or a constant, in a type."""
         if not factors:
-            value = self.choices.one_of([7, 16, 1, 40, 64])
+            some = [self.fixed, self.fixed, self.fixed // 4, self.fixed * 2] if self.fixed else [7, 16, 1, 40, 64]
+            value = self.choices.one_of(some)
             return Known(f"%{'c' if type_ == 'i32' else 'l'}{value}", type_, (value,) * len(self.launches))
         parts = [
             Known(f"%{each}", self.types[each], tuple(launch.numbers[each] for launch in self.launches))
@@ -136,6 +145,21 @@ class Lengths(Text):
         return Known(name, one.type, values)
 
     def divisor(self, type_: str) -> Known:
+        if self.fixed and self.choices.chance(90):
+            return self.known((), type_)
+        if self.framed and self.choices.chance(80):
+            return self.sum(type_, "w", "m")
         kinds: list[tuple[int, tuple[str, ...]]] = [(6, self.length), (2, ("w", "h")), (1, ("h",)), (1, ("m",))]
-        kinds += [(1, ("w", "h", "m")), (1, ("n",)), (1, ())]
-        return self.known(self.choices.weighted(kinds), type_)
+        kinds += [(1, ("w", "h", "m")), (1, ("n",)), (2, ()), (2, ("sum",))]
+        factors = self.choices.weighted(kinds)
+        if factors == ("sum",):
+            return self.sum(type_, *self.choices.one_of([("w", "m"), ("h", "m"), ("w", "h")]))
+        return self.known(factors, type_)
+
+    def sum(self, type_: str, length: str, margin: str) -> Known:
+        """A length and a margin on both of its sides."""
+        wide = self.choices.one_of(["i32", "i64"])
+        one, other = (self.known((each,), wide) for each in (length, margin))
+        values = tuple(_wrapped(a + 2 * b, wide) for a, b in zip(one.values, other.values, strict=True))
+        twice = self.new(f"IAdd %{wide} {other.name} {other.name}")
+        return self.converted(Known(self.new(f"IAdd %{wide} {one.name} {twice}"), wide, values), type_)

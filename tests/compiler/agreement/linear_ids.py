@@ -311,8 +311,8 @@ class Writer(Lengths):
         self.store()
 
     def text(self) -> str:
-        pairs = {f"%c{each}": ("i32", each) for each in [5, 16, 31, 32, 40, 63, 64]}
-        pairs |= {f"%l{each}": ("i64", each) for each in [7, 16, 40, 64]}
+        pairs = {f"%c{each}": ("i32", each) for each in [5, 10, 16, 31, 32, 40, 63, 64, 80, 128]}
+        pairs |= {f"%l{each}": ("i64", each) for each in [7, 10, 16, 40, 64, 80, 128]}
         pairs |= {f"%k{place}": ("i32", each % (1 << 32)) for place, each in enumerate(CONSTANTS)}
         parameters = [("%out", "%global_i32"), *((f"%{each}", f"%{self.types[each]}") for each in FACTORS)]
         parameters += [(f"%{each}", "%global_i32") for each in ("table", "counts", "turned")]

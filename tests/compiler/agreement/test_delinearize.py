@@ -27,23 +27,18 @@ random = np.random.default_rng(41)
 A, B = random.integers(-99, 99, (2, 40 * 130)).astype(np.int32)
 BYTES = random.integers(0, 255, 40 * 130).astype(np.uint8)
 
-LENGTHS: dict[str, tuple[list[int], list[int]]] = {
-    "product": ([4], [3, 4]),
-    "transpose": ([2], []),
-    "gather_columns": ([3], [4]),
-    "add_bias": ([3], [4]),
-    "convolve": ([3], [5]),
-    "differences": ([2], []),
-    "enlarge": ([2, 3], [4]),
-    "count_columns": ([2], [3]),
-    "late_bound": ([2], []),
-    "two_lengths": ([3], []),
-    "knows_size": ([], []),
-    "strided_product": ([4], [0]),
-    "strided_bias": ([4], [0]),
-    "strided_chain": ([2], [0]),
+BOUNDED = ["product", "gather_columns", "add_bias", "convolve", "enlarge", "count_columns", "padded"]
+UNBOUNDED = ["transpose", "differences", "late_bound", "two_lengths", "framed", "updated", "knows_size"]
+STRIDED = ["strided_product", "strided_bias", "strided_chain"]
+FIXED = {
+    "fixed_levels": (40, 40 * 36 * 3),
+    "fixed_product": (64, None),
+    "fixed_transpose": (64, None),
+    "fixed_channels": (150, None),
+    "fixed_bytes": (256, None),
 }
-"""By kernel: the arguments that are factors of the length of a row, and of the number of work-items."""
+"""Lengths of rows that are constants, and the number of elements where the kernel tells it."""
+ALL = [*BOUNDED, *UNBOUNDED, *STRIDED, *FIXED]
 
 
 def arguments(name: str, length: int, items: int, size: int) -> list[Argument]:
@@ -51,7 +46,12 @@ def arguments(name: str, length: int, items: int, size: int) -> list[Argument]:
     room, rows = np.zeros(items + 64, np.int32), max(1, items // length)
     sizes = [np.int32(length), np.int32(rows)]
     n = np.int32(items)
+    fixed = [np.zeros(max(items, size) + 64, np.int32), np.tile(A, 2)]
     return {
+        **dict.fromkeys(FIXED, fixed),
+        "fixed_product": [*fixed, B],
+        "padded": [room, np.tile(A, 4), np.int32(length - 4), np.int32(2), n],
+        "framed": [room, np.tile(A, 4), np.array([99, length - 4, 2, 3], np.int32)],
         "product": [room, A, B, sizes[1], sizes[0], np.int32(11)],
         "transpose": [np.zeros(length * (rows + 2), np.int32), A, *sizes],
         "gather_columns": [room, np.tile(A, 4), sizes[1], sizes[0], n],
@@ -60,6 +60,7 @@ def arguments(name: str, length: int, items: int, size: int) -> list[Argument]:
         "differences": [room.astype(np.int64), A, np.uint64(length), np.uint64(rows)],
         "enlarge": [room, A, np.int32(length // 2), np.int32(2), np.uint32(items)],
         "count_columns": [np.zeros(length, np.int32), BYTES, np.int32(length), n],
+        "updated": [np.ones(items + 64, np.int32), A, B, np.int32(length), np.int32(11)],
         "late_bound": [room, A, np.int32(length), np.int32(items - 5)],
         "two_lengths": [room, A, B, np.int32(length), np.int32(7)],
         "knows_size": [room, np.int32(length)],
@@ -73,15 +74,19 @@ def kernel(name: str, options: Options) -> CompiledKernel:
     return compile_kernel(module_of(KERNELS), name, options)
 
 
-def marked(code: CompiledKernel, use: ArgumentUse) -> list[int]:
-    return [each.index for each in code.arguments if each.kind == "value" and each.access & use]
-
-
 @pytest.mark.parametrize("cpu", ["x86-64-v2", "haswell", "skylake-avx512"])
-@pytest.mark.parametrize("name", LENGTHS)
-def test_given_divided_ids_then_the_code_names_the_length_of_rows(name: str, cpu: str) -> None:
-    code = kernel(name, Options(cpu=cpu))
-    assert (marked(code, ArgumentUse.ROW_LENGTH), marked(code, ArgumentUse.ROW_ITEMS)) == LENGTHS[name]
+@pytest.mark.parametrize("name", ALL)
+def test_given_divided_ids_then_there_is_a_version_for_rows(name: str, cpu: str) -> None:
+    assert kernel(name, Options(cpu=cpu)).divides_ids == (name != "knows_size")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_given_divided_ids_then_the_code_tells_the_length_of_rows(name: str) -> None:
+    loaded = native.Loaded(kernel(name, Options(cpu="x86-64-v2", lanes=4)))
+    length, items = FIXED.get(name, (64, 64 * 6))
+    items = items if items and name not in UNBOUNDED else 4 * length
+    found = loaded.rows(arguments(name, 64, 64 * 6, 64 * 6), [max(items, 4 * length), 1, 1])
+    assert found == ((length, items) if name != "knows_size" else (0, 0))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +95,7 @@ def test_given_divided_ids_then_the_code_names_the_length_of_rows(name: str, cpu
     ids=["first stage", "not optimised", "memory checked", "races checked"],
 )
 def test_code_that_is_made_quickly_or_names_work_items_keeps_one_dimension(options: Options) -> None:
-    assert not marked(kernel("product", options), ArgumentUse.ROW_LENGTH)
+    assert not kernel("product", options).divides_ids
 
 
 SIZES = [
@@ -107,11 +112,14 @@ SIZES = [
 
 @pytest.mark.parametrize("options", [Options(), Options(lanes=8), Options(cpu="x86-64-v2")], ids=["own", "8", "sse"])
 @pytest.mark.parametrize("in_rows", [True, False], ids=["rows", "one row"])
-@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize("name", ALL)
 def test_launches_in_rows_and_others_give_the_same(name: str, in_rows: bool, options: Options) -> None:
     loaded = native.Loaded(kernel(name, options))
     for length, items, beyond in SIZES:
-        unbounded = name in ("transpose", "differences", "late_bound", "two_lengths", "knows_size")
+        if name in FIXED:
+            length, total = FIXED[name]
+            items = total or length * 5
+        unbounded = name in UNBOUNDED or (name in FIXED and FIXED[name][1] is None)
         sizes = [items if unbounded else items + beyond, *([items // 3 + 1] if name.startswith("strided") else [])]
         for size in sizes:
             given: list[Any] = arguments(name, length, items, size)
@@ -121,6 +129,28 @@ def test_launches_in_rows_and_others_give_the_same(name: str, in_rows: bool, opt
             for one, other in zip(given, expected, strict=True):
                 if isinstance(one, np.ndarray):
                     np.testing.assert_array_equal(one, other, err_msg=f"{length}, {items}, {size}")
+
+
+@pytest.mark.parametrize("options", [Options(), Options(cpu="x86-64-v2")], ids=["own", "sse"])
+@pytest.mark.parametrize("in_rows", [True, False], ids=["rows", "one row"])
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "apart"])
+def test_given_updates_in_a_loop_then_rows_and_shared_memory_agree(
+    shared: bool, in_rows: bool, options: Options
+) -> None:
+    """Three versions: the element that a loop updates may be the one that it reads, in rows and without."""
+    loaded = native.Loaded(kernel("updated", options))
+    assert loaded.kernel.divides_ids
+    assert any(each.access & ArgumentUse.SEPARATE_WRITES for each in loaded.kernel.arguments)
+    found = []
+    for native_code in (True, False):
+        to = A[: 64 * 6].copy()
+        values: list[Any] = [to, to if shared else B, B, np.int32(64), np.int32(11)]
+        if native_code:
+            loaded(values, (64 * 6,), (32,), in_rows=in_rows)
+        else:
+            reference.run(module_of(KERNELS), "updated", values, (64 * 6,), (64 * 6,))
+        found.append(to)
+    np.testing.assert_array_equal(*found)
 
 
 REST = "%low = OpUConvert %i32 %g \n %rest = OpUMod %i32 %low %p1"
@@ -177,7 +207,7 @@ FOUND: dict[str, tuple[str, str, list[Any], bool]] = {
         """,
         "%global_i32 %v4i32",
         [np.array([7, 64, 3, 0], np.int32)],
-        False,
+        True,
     ),
     "a length beside another one": (
         """
@@ -193,7 +223,64 @@ FOUND: dict[str, tuple[str, str, list[Any], bool]] = {
         """,
         "%global_i32 %v2i32",
         [np.array([64, 0], np.int32)],
-        False,
+        True,
+    ),
+    "a remainder by 1": (
+        f"""
+        {REST}
+        %none = OpUMod %i32 %low %c1
+        %result = OpIAdd %i32 %none %rest
+        """,
+        "%global_i32 %i32",
+        [np.int32(64)],
+        True,
+    ),
+    "a remainder by an area that is negative": (
+        """
+        %low = OpUConvert %i32 %g
+        %area = OpIMul %i32 %p1 %p2
+        %place = OpSRem %i32 %low %area
+        %row = OpSDiv %i32 %place %p1
+        %column = OpSRem %i32 %place %p1
+        %twice = OpIAdd %i32 %row %row
+        %result = OpIAdd %i32 %twice %column
+        """,
+        "%global_i32 %i32 %i32",
+        [np.int32(64), np.int32(-3)],
+        True,
+    ),
+    "a sum that wraps": (
+        """
+        %low = OpUConvert %i32 %g
+        %sum = OpIAdd %i32 %p1 %p2
+        %row = OpUDiv %i32 %low %sum
+        %column = OpUMod %i32 %low %sum
+        %twice = OpIAdd %i32 %row %row
+        %result = OpIAdd %i32 %twice %column
+        """,
+        "%global_i32 %i32 %i32",
+        [np.int32(-(1 << 31)), np.int32(-(1 << 31) + 64)],
+        True,
+    ),
+    "a difference by another product": (
+        """
+        %low = OpUConvert %i32 %g
+        %wide = OpUConvert %i64 %low
+        %more = OpUConvert %i64 %p2
+        %row = OpUDiv %i32 %low %p1
+        %width = OpUConvert %i64 %p1
+        %area = OpIMul %i64 %width %more
+        %layer = OpUDiv %i64 %wide %area
+        %signed = OpSConvert %i64 %p2
+        %other = OpIMul %i64 %width %signed
+        %less = OpIMul %i64 %layer %other
+        %rest = OpISub %i64 %wide %less
+        %short = OpUConvert %i32 %rest
+        %result = OpIAdd %i32 %row %short
+        """,
+        "%global_i32 %i32 %i32",
+        [np.int32(64), np.int32(-1)],
+        True,
     ),
     "a private array": (
         f"""
@@ -231,7 +318,7 @@ def test_given_odd_lengths_then_launches_of_any_size_are_right(name: str, size: 
     if "%area = OpIMul" in body:
         text = text.replace("%void = OpTypeVoid", "OpDecorate %area NoSignedWrap \n %void = OpTypeVoid")
     code = compile_kernel(read(assemble(text, (1, 6))), "main", Options())
-    assert bool(marked(code, ArgumentUse.ROW_LENGTH)) == in_rows
+    assert code.divides_ids == in_rows
     arguments = [np.zeros(1024, np.int32), *numbers]
     program = Program(text, arguments, [], Shape((size, 1, 1), (8, 1, 1), (0, 0, 0), 0))
     assert disagreement(program, ways=[Options(), Options(quick=True)]) is None
@@ -257,4 +344,4 @@ def test_given_squares_of_squares_as_a_divisor_then_the_kernel_compiles_at_once(
         OpStore %to %result Aligned 4
     """
     code = compile_kernel(read(assemble(kernel_text(body, "%global_i32 %i32", ""), (1, 6))), "main", Options())
-    assert not marked(code, ArgumentUse.ROW_LENGTH)
+    assert not code.divides_ids

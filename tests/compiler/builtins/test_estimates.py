@@ -34,6 +34,15 @@ def test_doubles_keep_the_bound(lanes: int) -> None:
 
 
 @has_estimates
+@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize("element", ["float", "double"])
+def test_scalars_and_short_vectors_have_the_same_result(element: str, lanes: int) -> None:
+    x = np.concatenate([samples.edges(element), samples.within(element, 1, 4, 20000)])
+    x = x[: len(x) // 16 * 16]
+    same(with_estimates("rsqrt", element, lanes)(x)[0], with_estimates("rsqrt", element, 16)(x)[0])
+
+
+@has_estimates
 @pytest.mark.parametrize(("element", "dtype"), [("float", np.float32), ("double", np.float64)])
 def test_edges_are_exact(element: str, dtype: type) -> None:
     x = np.array([0.0, -0.0, np.inf, 1.0, 4.0, 0.25, -1.0, -np.inf, np.nan], dtype)
@@ -107,8 +116,8 @@ def same(got: np.ndarray, right: np.ndarray) -> None:
     assert ((got == right) | (np.isnan(got) & np.isnan(right))).all()
 
 
-def test_only_whole_registers_are_guessed() -> None:
-    for element, lanes in (("float", 0), ("float", 2), ("float", 12), ("double", 0), ("half", 2)):
-        assert "rsqrt14" not in routine("rsqrt", element, lanes, estimates=True).text
-    assert "rsqrt14" in routine("rsqrt", "half", 16, estimates=True).text
+def test_parts_of_registers_are_guessed_as_well() -> None:
+    for element, lanes in (("float", 0), ("float", 2), ("double", 0), ("half", 0), ("half", 2), ("half", 16)):
+        assert "rsqrt14" in routine("rsqrt", element, lanes, estimates=True).text
+    assert "rsqrt14" not in routine("rsqrt", "float", 12, estimates=True).text
     assert "rsqrt14" not in routine("rsqrt", "float", 16).text

@@ -18,7 +18,19 @@ def sqrt(w: Writer, x: Value) -> Value:
 
 @instruction("rsqrt")
 def rsqrt(w: Writer, x: Value) -> Value:
-    return estimates.inverse_root(w, x) if estimates.possible(w, x) else 1.0 / w.sqrt(x)
+    """Of a scalar, the same as of a vector: the number of a row may be a scalar in one version of a kernel only."""
+    lanes, least = x.type.lanes, 128 // x.type.bits
+    wide = x
+    if lanes == 0:
+        wide = w.spread(x, least)
+    elif lanes < least and least % lanes == 0:
+        wide = w.shuffle(x, None, [*range(lanes)] * (least // lanes))
+    if not estimates.possible(w, wide):
+        return 1.0 / w.sqrt(x)
+    root = estimates.inverse_root(w, wide)
+    if lanes == 0:
+        return w.lane(root, 0)
+    return root if wide is x else w.shuffle(root, None, range(lanes))
 
 
 # x^(-1/3) from 1 to 2; relative error 2^-11.9.

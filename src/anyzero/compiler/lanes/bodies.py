@@ -70,6 +70,8 @@ Root = KernelUnit | FunctionUnit
 
 UNALIASED = 1000
 """Up to so many operations, there may be a version for arguments that lead to separate allocations."""
+UNALIASED_ROWS = 300
+"""The same where there is a version for launches in rows: the kernel is compiled three times then."""
 
 
 def on_body(change: Callable[[Body], object]) -> Callable[[Root], None]:
@@ -183,10 +185,11 @@ def may_promote_scalars(unit: KernelUnit) -> bool:
 def may_separate(unit: KernelUnit) -> bool:
     """Copies of private sums and arrays would have to be made for both versions."""
     uses, body = unit.translation.uses, unit.body
-    if unit.options.one_version or unit.linear_body is not None or not may_promote_scalars(unit):
+    if unit.options.one_version or not may_promote_scalars(unit):
         return False
     plain = not any(op.name in ("atomic", "variable") for op in body.ops)
-    return plain and not uses.sub_groups and sum(1 for _ in body.ops) <= UNALIASED
+    most = UNALIASED if unit.linear_body is None else UNALIASED_ROWS
+    return plain and not uses.sub_groups and sum(1 for _ in body.ops) <= most
 
 
 def run_separate_arguments(unit: KernelUnit) -> None:

@@ -17,6 +17,7 @@ from anyzero.compiler.analysis.cost import (
     strides_far,
 )
 from anyzero.compiler.analysis.group_width import group_width, likely_group, most_lanes, suited
+from anyzero.compiler.analysis.products import Product
 from anyzero.compiler.analysis.row_walks import row_walks
 from anyzero.compiler.analysis.rows import MOST
 from anyzero.compiler.analysis.short_elements import short_elements
@@ -32,7 +33,7 @@ from anyzero.compiler.lower.memory import MOST_APART
 from anyzero.compiler.spirv.kernel import Kernel
 from anyzero.compiler.spirv.module import Module
 from anyzero.compiler.targets import cpu
-from anyzero.compiler.transform.delinearize import delinearize, find_row_length
+from anyzero.compiler.transform.delinearize import delinearize, find_row_lengths
 from anyzero.compiler.transform.interchange import interchange
 from anyzero.compiler.transform.interior_version import copied
 from anyzero.compiler.transform.loop_simplify import loop_simplify
@@ -61,6 +62,11 @@ MOSTLY_WALKS = 0.4
 WORTH_INTERCHANGE = 0.8
 """The part of the cost of a vector's accesses that is left where lanes along another dimension pay."""
 
+ROW_REGISTERS = 2
+"""Registers of lanes that a row of constant length fills at least, as a vector may be so long."""
+LENGTHS = 3
+"""The most lengths of rows that are tried: each makes a body, and its analyses."""
+
 SMALL = 16
 """Up to so many operations, a kernel without loops has all its versions in the first stage."""
 
@@ -70,21 +76,27 @@ def may_delinearize(unit: KernelUnit) -> bool:
 
 
 def choose_rows(unit: KernelUnit) -> None:
-    """Two dimensions, where a vector costs no more than with one."""
-    numbers = (each.offset for each in unit.translation.arguments if each.kind == "value" and each.size in (4, 8))
-    rows, loop = find_row_length(unit.body, frozenset(numbers)), unit.grid_stride
-    if rows is None or (loop is not None and rows.items != {loop.offset}):
-        return
-    cost, _ = _vector_costs(unit)
-    body, flow = unit.body, unit.flow
-    unit.body = copied(body)[0]
-    _own_arrays(unit.body)
-    delinearize(unit.body, rows)
-    unit.flow = loop_simplify(unit.body)
-    if _vector_costs(unit)[0] <= cost:
-        unit.row_length, unit.linear_body = rows, body
-    else:
-        unit.body, unit.flow = body, flow
+    """Two dimensions, where a vector costs no more than with one, with rows of the length that costs least."""
+    lanes, body, flow = unit.target.lanes, unit.body, unit.flow
+    lengths = find_row_lengths(body, ROW_REGISTERS * lanes)[:LENGTHS]
+    if (loop := unit.grid_stride) is not None:
+        count = Product(1, frozenset({("argument", loop.type, loop.offset)}))
+        lengths = [each for each in lengths if each.items == count]
+    least = linear = _vector_costs(unit)[0] if lengths else 0.0
+    for rows in lengths:
+        unit.body = copied(body)[0]
+        _own_arrays(unit.body)
+        delinearize(unit.body, rows)
+        unit.flow = loop_simplify(unit.body)
+        cost = _vector_costs(unit)[0]
+        if rows.length.constant:
+            # The last vector of a row is mostly not full.
+            cost *= -(-rows.length.factor // lanes) * lanes / rows.length.factor
+        # Shifts and masks by constants cost little: rows have to gain something.
+        if cost <= least and (cost < linear or not rows.length.constant):
+            least, unit.row_length, unit.linear_body = cost, rows, body
+            chosen = unit.body, unit.flow
+    unit.body, unit.flow = chosen if unit.row_length is not None else (body, flow)
 
 
 def _own_arrays(body: Body) -> None:

@@ -39,6 +39,7 @@ def compiled(unit: KernelUnit) -> CompiledKernel:
         shares_rows=unit.choices.flat and last.row_count > 1,
         short_elements=unit.choices.flat and unit.short_elements,
         lane_dimension=unit.lane_dimension,
+        divides_ids=unit.row_length is not None,
         barriers=barriers,
         printf=translation.uses.printf,
         sub_groups=translation.uses.sub_groups,
@@ -86,7 +87,7 @@ def _fits_groups(unit: KernelUnit) -> bool:
 
 def _used(argument: Argument, unit: KernelUnit) -> Argument:
     """The argument, with how the kernel uses it."""
-    end, first, rows = unit.termination, unit.first_item, unit.row_length
+    end, first = unit.termination, unit.first_item
     if argument.kind == "image":
         return argument
     uses = (
@@ -96,8 +97,6 @@ def _used(argument: Argument, unit: KernelUnit) -> Argument:
         (ArgumentUse.FIRST_NEEDS_POSITIVE, first.positive),
         (ArgumentUse.SEPARATE_READS, unit.unaliased.read),
         (ArgumentUse.SEPARATE_WRITES, unit.unaliased.written),
-        (ArgumentUse.ROW_LENGTH, rows.length if rows else ()),
-        (ArgumentUse.ROW_ITEMS, rows.items if rows else ()),
     )
     within = range(argument.offset, argument.offset + argument.size)
     return replace(argument, access=sum(use for use, offsets in uses if any(each in within for each in offsets)))

@@ -225,10 +225,13 @@ PASSES: Final = (
         "delinearize",
         choice.choose_rows,
         KERNEL,
-        "an id that the kernel divides by arguments becomes a column and a row: launches that such rows fill run in "
-        "two dimensions",
+        "an id that the kernel divides by arguments or constants becomes a column and a row: launches that such rows "
+        "fill run in two dimensions",
         "before all choices that depend on dimensions; needs loops and their costs",
-        ("transform/delinearize.py", "lanes/choice.py", "analysis/early_exits.py", "analysis/cost.py"),
+        (
+            *("transform/delinearize.py", "analysis/products.py", "analysis/divisions.py", "lanes/choice.py"),
+            *("analysis/early_exits.py", "analysis/cost.py"),
+        ),
         Condition("no groups; not in the first stage, not with checks", choice.may_delinearize),
     ),
     Pass(
@@ -243,8 +246,8 @@ PASSES: Final = (
             "analysis/aliases.py",
         ),
         Condition(
-            "as for promoted scalars; up to 1,000 operations, no version for rows, no sub-groups, atomics and private "
-            "arrays; not in the first stage",
+            "as for promoted scalars; up to 1,000 operations, 300 where there is a version for rows, no sub-groups, "
+            "atomics and private arrays; not in the first stage",
             bodies.may_separate,
         ),
     ),
@@ -520,8 +523,8 @@ PASSES: Final = (
         KERNEL,
         "the entry point, which calls the code of one numbering or the other",
         "both are written",
-        ("lower/entry.py",),
-        Condition("two numberings", lambda unit: len(unit.numberings) > 1),
+        ("lower/entry.py", "lower/row_lengths.py"),
+        Condition("several numberings", lambda unit: len(unit.numberings) > 1),
     ),
     Pass(
         "write-private-sums",

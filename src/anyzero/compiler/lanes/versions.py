@@ -117,7 +117,7 @@ VERSIONS = (
         "delinearized",
         "the kernel",
         "the id is a column and a row",
-        "kernels of one dimension without groups, which divide their id by arguments",
+        "kernels of one dimension without groups, which divide their id by arguments or constants",
         lambda unit: unit.row_length is not None,
         "by the launch: the engine cuts it into rows, where they fill it and are not shorter than a vector",
     ),
@@ -222,7 +222,9 @@ def number_lanes(unit: KernelUnit) -> None:
     wanted = [name for name in NUMBERINGS if BY_NAME[name].wants(unit)]
     # The last one is the one that most launches run.
     aliased = unit.aliased_body
-    bodies = [*(aliased or unit.linear_body or copied(unit.body)[0] for _ in wanted[1:]), unit.body]
+    others = [each for each in (unit.linear_body, aliased) if each is not None]
+    others += [copied(unit.body)[0] for _ in wanted[len(others) + 1 :]]
+    bodies = [*others, unit.body]
     # In code whose vectors fill the rows, all lanes that a work-item names are active.
     several = len(wanted) > 1
     unit.filled = several and any(known_lane(op, unit.choices.lanes) is not None for op in unit.body.ops)
@@ -237,7 +239,7 @@ def number_lanes(unit: KernelUnit) -> None:
             if aliased is None:
                 interchange(body, unit.lane_dimension)
             choices = replace(choices, options=replace(choices.options, quick=True, all_versions=False))
-        if name == "delinearized":
+        if name != "rows" and unit.row_length is not None:
             # There are at least as many work-items as elements: a grid-stride loop has at most one iteration.
             choices = replace(choices, grid_stride=None)
         flow = unit.flow if body is unit.body else loop_simplify(body)

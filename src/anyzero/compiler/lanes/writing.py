@@ -18,8 +18,10 @@ from anyzero.compiler.lower.notes import group_notes
 from anyzero.compiler.lower.private_sums import summing_entry
 from anyzero.compiler.lower.regions import Written, write_function, write_pieces, write_region
 from anyzero.compiler.lower.register_tiles import find_tiles
+from anyzero.compiler.lower.row_lengths import row_lengths
 from anyzero.compiler.transform.interior_version import Assumptions
 from anyzero.compiler.transform.regions import ends_in_barrier
+from anyzero.layouts.container_head import ROW_LENGTHS
 from anyzero.lazy_dataclass import replace
 
 SMALL_TILE = 256
@@ -241,13 +243,24 @@ def _write_combines(unit: NumberingUnit) -> dict[int, str]:
 
 
 def write_choice_of_numbering(unit: KernelUnit) -> None:
-    rows, other = (each.entry for each in unit.numberings)
+    """Each of the numberings but the first is for launches with a mark; where there are two marks, the last one is for
+    launches with both.
+    """
+    functions, choices = unit.out.functions, unit.choices
+    entries = [each.entry for each in unit.numberings]
+    if unit.row_length is not None:
+        functions.append(row_lengths(ROW_LENGTHS.decode(), unit.row_length))
     marks = {"row_length": unit.row_length, "lane_dimension": unit.lane_dimension, "unaliased": unit.unaliased.written}
-    mark = next((name for name, present in marks.items() if present), None)
-    if mark is not None:
-        unit.out.functions.append(marked_entry(unit.entry, mark, other, rows, unit.choices))
-    else:
-        unit.out.functions.append(either_entry(unit.entry, rows, other, unit.choices, unit.filled))
+    found = [name for name, present in marks.items() if present][: len(entries) - 1]
+    if not found:
+        rows, linear = entries
+        functions.append(either_entry(unit.entry, rows, linear, choices, unit.filled))
+        return
+    last = entries.pop()
+    for mark in reversed(found):
+        symbol = unit.entry if mark is found[0] else f"marked.{unit.entry}"
+        functions.append(marked_entry(symbol, mark, last, entries.pop(), choices))
+        last = symbol
 
 
 def write_private_sums(unit: KernelUnit) -> None:

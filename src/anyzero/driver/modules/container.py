@@ -66,6 +66,7 @@ def encode(content: Container) -> bytes:
         | KernelFlag.NOTED * kernel.noted
         | KernelFlag.LANES_ALONG_Y * (kernel.lane_dimension == 1)
         | KernelFlag.LANES_ALONG_Z * (kernel.lane_dimension == 2)
+        | KernelFlag.DIVIDES_IDS * kernel.divides_ids
     )
     arguments = () if content.function else kernel.arguments
     texts = [text.encode() for text in (kernel.name, kernel.entry, kernel.attributes)]
@@ -135,6 +136,7 @@ def decode(data: bytes) -> Container:
         object=reader.raw(head.object_bytes),
         lanes=head.lanes,
         lane_dimension=1 if flags & KernelFlag.LANES_ALONG_Y else 2 if flags & KernelFlag.LANES_ALONG_Z else 0,
+        divides_ids=bool(flags & KernelFlag.DIVIDES_IDS),
         flat=bool(flags & KernelFlag.FLAT),
         shares_rows=bool(flags & KernelFlag.SHARES_ROWS),
         short_elements=bool(flags & KernelFlag.SHORT_ELEMENTS),
