@@ -56,6 +56,14 @@ def test_given_a_step_of_a_tree_then_stores_are_as_long_as_there_are_lanes(
     assert [f"store <{count} x float>" in text for count in (1, 2, 4, 8)] == [True] * 4
 
 
+def test_the_first_stage_writes_each_step_once() -> None:
+    module = read((FOLDER / "reduction.spv").read_bytes())
+    first, final = (
+        pipeline.form(module, "reduce_size_t", Options(lanes=16, quick=quick), "ir") for quick in (True, False)
+    )
+    assert ("store <4 x float>" in first, "store <4 x float>" in final) == (False, True)
+
+
 def test_given_no_number_of_lanes_that_changes_then_a_block_is_written_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

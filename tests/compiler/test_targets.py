@@ -93,6 +93,24 @@ def test_only_the_first_stage_leaves_out_scheduling() -> None:
     assert "optnone" not in str(final.optimised)
 
 
+PRODUCT = """
+define float @f(float %x, i64 %n) {{
+  %y = fmul {0}float %x, %x
+  %m = mul i64 %n, 8
+  %z = uitofp i64 %m to float
+  %s = fadd {0}float %y, %z
+  ret float %s
+}}
+"""
+
+
+@pytest.mark.parametrize(("flags", "first"), [("", False), ("contract ", True), ("fast ", True), ("nnan arcp ", True)])
+def test_the_first_stage_combines_instructions_only_where_rounding_may_depend_on_it(flags: str, first: bool) -> None:
+    for quick, combined in ((True, first), (False, True)):
+        made = cpu.compile_text(PRODUCT.format(flags), cpu.target("", ""), 2, quick=quick)
+        assert ("shl" in str(made.optimised)) == combined
+
+
 def test_a_machine_serves_one_thread_at_a_time_and_then_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu, "_FREE", {})
     target = cpu.target("", "")

@@ -30,6 +30,20 @@ print(llvm.Target.from_default_triple().name)
     assert len(_told(code)) == 2
 
 
+def test_the_part_of_llvmlite_that_writes_ir_is_imported_at_its_first_use() -> None:
+    code = """
+import sys
+from anyzero.driver import ahead
+ahead._load_llvm()
+import llvmlite.binding as llvm
+print(any(name.startswith("llvmlite.ir") for name in sys.modules))
+module = llvm.parse_assembly("@x = global i32 0")
+print(module.get_global_variable("x").global_value_type.as_ir(None))
+print("llvmlite.ir" in sys.modules)
+"""
+    assert _told(code) == ["False", "i32", "True"]
+
+
 def test_llvm_is_loaded_where_it_needs_more_of_the_resources() -> None:
     code = """
 from anyzero.driver import ahead

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import importlib.util
 import os
 import sys
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["load_compiler", "load_modules", "rehearse"]
 
 _RESOURCES: Final = "importlib.resources"
+_WRITER: Final = "llvmlite.ir"
+"""llvmlite's own way to write IR: nine modules, of which its other part names some classes."""
 _UNUSED: Final = "platform"
 """A module that llvmlite imports for a function that nothing here calls."""
 
@@ -81,9 +84,9 @@ def _map_library() -> None:
 
 
 def _load_llvm() -> None:
-    """Imports llvmlite in three quarters of the time."""
+    """Imports llvmlite in half of the time."""
     _defer(_UNUSED)
-    with _plain_resources():
+    with _in_place(_RESOURCES, _PlainResources), _in_place(_WRITER, _LaterClasses):
         try:
             import llvmlite.binding
         except Exception:  # it may need more of the resources
@@ -114,20 +117,39 @@ class _PlainResources(ModuleType):
         return contextlib.nullcontext(path)
 
 
+class _LaterClasses(ModuleType):
+    """Has classes by any name, each imported at its first use."""
+
+    def __getattr__(self, name: str) -> _LaterClass:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _LaterClass(self.__name__, name)
+
+
+class _LaterClass:
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        found: object = getattr(getattr(importlib.import_module(self._module), self._name), name)
+        return found
+
+
 @contextlib.contextmanager
-def _plain_resources() -> Iterator[None]:
-    """Meanwhile, `importlib.resources` is a small part of itself, unless it is there: the whole imports twenty modules,
-    for packages in archives.
+def _in_place(name: str, plain: type[ModuleType]) -> Iterator[None]:
+    """Meanwhile, the module of that name is a small part of itself, unless it is there: the whole
+    `importlib.resources` imports twenty modules, for packages in archives.
     """
-    if _RESOURCES in sys.modules:
+    if name in sys.modules:
         yield
         return
-    plain = sys.modules[_RESOURCES] = _PlainResources(_RESOURCES)
+    made = sys.modules[name] = plain(name)
     try:
         yield
     finally:
-        if sys.modules.get(_RESOURCES) is plain:
-            del sys.modules[_RESOURCES]
+        if sys.modules.get(name) is made:
+            del sys.modules[name]
 
 
 def _warm_up() -> None:

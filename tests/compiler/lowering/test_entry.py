@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from tests.compiler import native
 from tests.compiler.assembler import assemble
 from tests.compiler.lowering.draft import TARGET
 from tests.compiler.samples import PROLOGUE, TYPES
+
+KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 
 Numbers = np.ndarray[Any, Any]
 Size = tuple[int, ...]
@@ -283,8 +286,19 @@ def test_loops_are_written_in_rotated_form() -> None:
 @pytest.mark.parametrize("quick", [True, False])
 def test_the_launchs_numbers_take_no_registers_while_a_block_runs(quick: bool) -> None:
     """The register allocator would have to keep a dozen of them across five loops."""
-    kernels = Path(__file__).resolve().parents[2] / "kernels"
-    text = form(read((kernels / "empty.spv").read_bytes()), "empty", Options(level=1, quick=quick), "llvm")
+    text = form(read((KERNELS / "empty.spv").read_bytes()), "empty", Options(level=1, quick=quick), "llvm")
     entry = text.partition("\nentry:\n")[2].partition("\n\n")[0]
     assert entry
     assert "%grid" not in entry
+
+
+@pytest.mark.parametrize("file", ["hash", "matmul", "reduction", "sub_groups"])
+def test_the_launchs_numbers_that_nothing_uses_are_not_loaded(file: str) -> None:
+    found = read((KERNELS / f"{file}.spv").read_bytes())
+    for quick in (True, False):
+        text = form(found, next(iter(found.kernels)), Options(quick=quick), "ir")
+        entry = text.partition("define void @anyzero_kernel(")[2].partition("\n}")[0]
+        uses = Counter(re.findall(r"%\w+", entry))
+        loaded = re.findall(r"(%\w+) = getelementptr i8, ptr %grid, i64 \d+\n  (%\w+) = load i64, ptr \1,", entry)
+        assert loaded
+        assert [number for _, number in loaded if uses[number] == 1] == []

@@ -35,15 +35,24 @@ def test_given_a_loop_then_its_blocks_latch_and_exits_are_known() -> None:
     d, blocks = graph({0: (1,), 1: (2, 4), 2: (3, 4), 3: (1,), 4: ()})
     (loop,) = loops_of(d.done()).all
     assert loop.header is blocks[1]
-    assert loop.blocks == {blocks[1], blocks[2], blocks[3]}
+    assert list(loop.blocks) == [blocks[1], blocks[2], blocks[3]]
     assert loop.latches == [blocks[3]]
     assert set(loop.exits) == {(blocks[1], blocks[4]), (blocks[2], blocks[4])}
+
+
+def test_the_blocks_of_a_loop_are_in_the_order_of_their_numbers() -> None:
+    """Whatever passes make from them is the same in every process: a set would be in the order of addresses."""
+    length = 40
+    ways = {at: (at + 1,) for at in range(length)} | {length: (1, length + 1), length + 1: ()}
+    d, blocks = graph(ways)
+    (loop,) = loops_of(d.done()).all
+    assert list(loop.blocks) == [blocks[at] for at in range(1, length + 1)]
 
 
 def test_given_a_block_that_leads_to_itself_then_it_is_a_loop() -> None:
     d, blocks = graph({0: (1,), 1: (1, 2), 2: ()})
     (loop,) = loops_of(d.done()).all
-    assert (loop.header, loop.blocks, loop.latches) == (blocks[1], {blocks[1]}, [blocks[1]])
+    assert (loop.header, list(loop.blocks), loop.latches) == (blocks[1], [blocks[1]], [blocks[1]])
 
 
 def test_given_loops_in_loops_then_the_innermost_comes_first() -> None:

@@ -10,7 +10,8 @@ from anyzero.lazy_dataclass import dataclass, field
 @dataclass(slots=True, eq=False)
 class Loop:
     header: Block
-    blocks: set[Block] = field(default_factory=set, repr=False)
+    blocks: dict[Block, None] = field(default_factory=dict, repr=False)
+    """In the order of their numbers, so that whatever is made from them is the same in every process."""
     latches: list[Block] = field(default_factory=list)
     parent: Loop | None = None
 
@@ -56,14 +57,15 @@ def find_loops(body: Body, immediate: Dominators[Block]) -> Loops:
                     irreducible = True
     found = []
     for header in sorted(headers, key=lambda each: each.number):
-        loop = Loop(header, {header}, headers[header])
-        waiting = [latch for latch in loop.latches if latch is not header]
+        inside, latches = {header}, headers[header]
+        waiting = [latch for latch in latches if latch is not header]
         while waiting:
             block = waiting.pop()
-            if block not in loop.blocks:
-                loop.blocks.add(block)
+            if block not in inside:
+                inside.add(block)
                 waiting += block.predecessors
-        found.append(loop)
+        blocks = dict.fromkeys(sorted(inside, key=lambda each: each.number))
+        found.append(Loop(header, blocks, latches))
     innermost: dict[Block, Loop | None] = dict.fromkeys(body.blocks)
     for loop in sorted(found, key=lambda each: -len(each.blocks)):
         loop.parent = innermost[loop.header]

@@ -54,7 +54,7 @@ class Plain:
 def plain(loop: Loop, stores: bool = False) -> Plain | None:
     """The loop as a plain one, or None. With `stores`, it may have stores, and then no collective operations."""
     header = loop.header
-    if len(loop.latches) != 1 or len(header.predecessors) != 2 or loop.blocks != {header, loop.latches[0]}:
+    if len(loop.latches) != 1 or len(header.predecessors) != 2 or loop.blocks.keys() != {header, loop.latches[0]}:
         return None
     (latch,) = loop.latches
     (outside,) = (each for each in header.predecessors if each is not latch)

@@ -7,6 +7,8 @@ they are lock-free.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from anyzero.compiler.analysis.loops import Loop
 from anyzero.compiler.analysis.uniformity import Flow
 from anyzero.compiler.dominators import Dominators
@@ -70,7 +72,7 @@ def _shared(op: Op) -> bool:
     return op.name != "group" or op.info.kind in BLOCK_READS
 
 
-def _succeeds(op: Op, blocks: set[Block]) -> bool:
+def _succeeds(op: Op, blocks: Container[Block | None]) -> bool:
     """Is it the success test of a compare-and-swap whose expected value is reloaded each time?"""
     if op.name != "icmp" or op.info not in ("eq", "ne"):
         return False

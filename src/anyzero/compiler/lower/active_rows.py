@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyzero.compiler.llvm import Type, Value
-from anyzero.compiler.lower.entry import Entry, keep
+from anyzero.compiler.lower.entry import Entry
 
 __all__ = ["ActiveRows"]
 
@@ -30,7 +30,7 @@ class ActiveRows:
         every = Value(e.b, "splat (i1 true)", Type("i1", e.lanes))
 
         def together(y: Value) -> None:
-            at = e.for_(first, x1, e.step, lambda x: several(x, y, every))
+            at = e.end_of(first, x1, e.step, lambda x: several(x, y, every))
             e.whole = False
             self._short(x0, first, at, x1, lambda x, mask: under(x, y, mask))
             e.whole = True
@@ -39,12 +39,12 @@ class ActiveRows:
             if self.masked:
                 several(x, y, mask)
             else:
-                keep(e.for_(y, y + e.rows, 1, lambda row: single(x, row, mask)))
+                e.for_(y, y + e.rows, 1, lambda row: single(x, row, mask))
 
         def alone(y: Value) -> None:
-            keep(e.for_(x0, x1 + (e.step - 1), e.step, lambda x: single(x, y, e.first_lanes(x1 - x))))
+            e.for_(x0, x1 + (e.step - 1), e.step, lambda x: single(x, y, e.first_lanes(x1 - x)))
 
-        left = e.for_(y0, y1, e.rows, together)
+        left = e.end_of(y0, y1, e.rows, together)
         if e.rows > 1:
             e.for_(left, y1, 1, alone)
 

@@ -6,7 +6,7 @@ from anyzero.compiler.analysis.uniformity import Shapes
 from anyzero.compiler.ir import SIZES, Combine, Masks
 from anyzero.compiler.llvm import Type, Value
 from anyzero.compiler.lower.emitter import Choices, Emitter, Frame
-from anyzero.compiler.lower.entry import Entry, keep
+from anyzero.compiler.lower.entry import Entry
 from anyzero.compiler.lower.groups import combine, identity
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import Storage, Written
@@ -49,7 +49,7 @@ def write_combine(
         assert what.source is not None
         address = e.at(at(vector, storage.slots[what.source]), lane * SIZES[type_.element])
         found = e.get(address, type_)
-        keep(e.for_(zero, vectors, 1, lambda w: e.set(at(w, place), found)))
+        e.for_(zero, vectors, 1, lambda w: e.set(at(w, place), found))
     else:
         total = e.variable(identity(scalar, what.operation, type_))
 

@@ -7,13 +7,14 @@ see `flat.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from anyzero.compiler.llvm import I1, I32, I64, PTR, Builder, Type, Value
 from anyzero.compiler.lower import streaming
 from anyzero.compiler.lower.emitter import Choices
 from anyzero.compiler.lower.interior_guard import interior_of_row
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
+from anyzero.compiler.lower.launch_numbers import LaunchNumbers
 from anyzero.compiler.lower.notes import GroupNotes
 from anyzero.compiler.lower.regions import PARAMETERS
 from anyzero.compiler.transform.interior_version import Assumptions
@@ -72,13 +73,14 @@ class Entry:
         """May all lanes be active in the code that is being written?"""
 
     def read_grid(self) -> None:
-        """Loads the launch's numbers in the current block. Where they are loaded again in a loop, they take no
+        """Has the launch's numbers loaded in the current block. Where they are loaded again in a loop, they take no
         registers in the loops inside of it, and LLVM's register allocator less time.
         """
-        starts = [GRID_OFFSETS[each] for each in ("group_count", "group_size", "global_offset", "global_size")]
-        self.count, self.size, self.offset, self.global_size = (
-            [self.load(self.grid, start + 8 * dimension, I64) for dimension in range(3)] for start in starts
-        )
+        numbers = LaunchNumbers(self.b, self.grid)
+        self.count: Sequence[Value] = numbers.dimensions("group_count")
+        self.size: Sequence[Value] = numbers.dimensions("group_size")
+        self.offset: Sequence[Value] = numbers.dimensions("global_offset")
+        self.global_size: Sequence[Value] = numbers.dimensions("global_size")
         if self.choices.from_zero:
             self.offset = [self.number(0)] * 3
         if self.fixed is not None:
@@ -90,7 +92,12 @@ class Entry:
         if self.stream is not None:
             streaming.fence(self, self.stream)
         head = f"define void @{self.symbol}({arguments}, {grid}, i64 %first, i64 %last, {worker}) #0 #1 {{"
-        return "\n".join([head, "entry:", *self.allocations, *self.before.lines, *self.b.lines, "  ret void", "}"])
+        return "\n".join([head, "entry:", *self.allocations, *self.before.lines, *self.code, "  ret void", "}"])
+
+    @property
+    def code(self) -> Iterator[str]:
+        """The code, without the empty lines of numbers that nothing uses."""
+        return filter(None, self.b.lines)
 
     def pointers(self) -> list[str]:
         """The first parameters."""
@@ -163,8 +170,15 @@ class Entry:
             b.jump(behind)
         b.label(behind)
 
-    def for_(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> Value:
-        """Counts while a whole step fits; returns the end."""
+    def for_(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> None:
+        """Counts while a whole step fits."""
+        self._loop(start, stop, step, body)
+
+    def end_of(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> Value:
+        """The same, and where it ends."""
+        return self.get(self._loop(start, stop, step, body))
+
+    def _loop(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> Value:
         counter = self.variable(start)
         limit = stop - (step - 1)
 
@@ -174,7 +188,7 @@ class Entry:
             self.set(counter, now + step)
 
         self.while_(lambda: self.b.compare("slt", self.get(counter), limit), once)
-        return self.get(counter)
+        return counter
 
     def number(self, value: int) -> Value:
         return self.b.constant(value, I64)
@@ -220,7 +234,7 @@ class Entry:
             self.for_(start, stop + (lanes - 1), lanes, lambda x: body(x, self.first_lanes(stop - x)))
             return
         every = Value(b, "splat (i1 true)", Type("i1", lanes))
-        at = self.for_(start, stop, lanes, lambda x: body(x, every))
+        at = self.end_of(start, stop, lanes, lambda x: body(x, every))
         left = stop - at
         self.whole = False
         self.if_(
@@ -247,13 +261,13 @@ class Entry:
         every = Value(b, "splat (i1 true)", Type("i1", lanes)) if lanes else None
 
         def together(first: Value, last: Value) -> Value:
-            return self.for_(first, last, self.step, lambda x: several(x, every))
+            return self.end_of(first, last, self.step, lambda x: several(x, every))
 
         def alone(first: Value, last: Value) -> Value:
-            return self.for_(first, last, self.step, lambda x: row_by_row(x, every))
+            return self.end_of(first, last, self.step, lambda x: row_by_row(x, every))
 
         def row_by_row(x: Value, mask: Value | None) -> None:
-            keep(self.for_(self.number(0), self.number(self.rows), 1, lambda row: single(x, mask, row)))
+            self.for_(self.number(0), self.number(self.rows), 1, lambda row: single(x, mask, row))
 
         if self.granted is None:
             at = together(start, stop)
@@ -272,7 +286,7 @@ class Entry:
     ) -> None:
         """Counts rows, several at a time while there are as many."""
         if self.rows > 1 or self.granted is not None:
-            start = self.for_(start, stop, self.rows, several)
+            start = self.end_of(start, stop, self.rows, several)
             if self.only_rows:
                 return
         self.for_(start, stop, 1, single)

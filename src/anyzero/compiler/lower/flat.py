@@ -11,7 +11,7 @@ from anyzero.compiler.llvm import I32, PTR, Type, Value
 from anyzero.compiler.lower.active_box import Checks, bounds
 from anyzero.compiler.lower.active_rows import ActiveRows
 from anyzero.compiler.lower.emitter import Choices
-from anyzero.compiler.lower.entry import Entry, keep
+from anyzero.compiler.lower.entry import Entry
 from anyzero.compiler.lower.interior_guard import holds
 from anyzero.compiler.lower.launch_invariants import LaunchInvariants
 from anyzero.compiler.lower.regions import DONE
@@ -161,7 +161,7 @@ def flat_entry(
 
     def one_by_one(x0: Value, x1: Value, y0: Value, y1: Value, gz: Value) -> None:
         def row(gy: Value) -> None:
-            keep(e.for_(x0, x1 + (e.step - 1), e.step, lambda gx: vector(gx, gy, gz, e.first_lanes(x1 - gx))))
+            e.for_(x0, x1 + (e.step - 1), e.step, lambda gx: vector(gx, gy, gz, e.first_lanes(x1 - gx)))
 
         e.for_(y0, y1, 1, row)
 
@@ -220,7 +220,7 @@ def _strip_by_strip(e: Entry, strips: Strips, start: Corner, stop: Corner) -> No
             e.for_(start[0], stop[0], e.step, lambda x: vector(x, y, z))
             e.set(spill, e.at(e.get(spill, PTR), between * (strips.rows - 1)))
 
-        e.for_(start[2], stop[2], 1, lambda z: keep(e.for_(start[1], stop[1], strips.rows, lambda y: row(y, z))))
+        e.for_(start[2], stop[2], 1, lambda z: e.for_(start[1], stop[1], strips.rows, lambda y: row(y, z)))
         e.set(current, e.get(following, I32))
 
     def once() -> None:

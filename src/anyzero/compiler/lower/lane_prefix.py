@@ -18,7 +18,7 @@ MOST = 16
 
 def counts(e: Emitter, block: Block) -> list[int]:
     """The lengths of the prefixes that get versions; none where the block has one version."""
-    if not worth(e, block):
+    if e.choices.options.one_version or not worth(e, block):
         return []
     bound = _bound(e, e.masks[block])
     assert bound is not None

@@ -48,14 +48,14 @@ class _Around(Entry):
             def element(at: Value) -> None:
                 self._apply(sum_, self.at(line, at), self.at(buffer, place + at))
 
-            keep(self.for_(self.number(0), self.number(LINE), size, element))
+            self.for_(self.number(0), self.number(LINE), size, element)
 
         self._lines(sum_, search)
 
     def _lines(self, sum_: Sum, body: Callable[[Value, Value], None]) -> None:
         """The body gets the place among the elements and the address of the copy, line by line."""
         copies, end = self.at(self._copies, sum_.variable.offset), self.number(padded(sum_.variable.size))
-        keep(self.for_(self.number(0), end, LINE, lambda place: body(place, self.at(copies, place))))
+        self.for_(self.number(0), end, LINE, lambda place: body(place, self.at(copies, place)))
 
     def _apply(self, sum_: Sum, copy: Value, element: Value) -> None:
         b, type_ = self.b, Type(sum_.element)

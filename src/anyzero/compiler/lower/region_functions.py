@@ -57,5 +57,5 @@ class _Function(Entry):
         parameters = ", ".join([*self.pointers(), *(f"i64 %{name}" for name in _IDS), *places])
         head = f"define internal i32 @{self.symbol}({parameters}) noinline #0 #1 {{"
         before = self.before.lines_for([*self.regions, *(f"{name}.rows" for name in self.regions)])
-        lines = [head, "entry:", *self.allocations, *before, *self.b.lines]
+        lines = [head, "entry:", *self.allocations, *before, *self.code]
         return "\n".join([*lines, f"  ret {self.result.typed}", "}"])

@@ -53,7 +53,7 @@ def unroll(body: Body, *, barriers: bool = False) -> bool:
             found = counted(loop, immediate, TURNS) if done.isdisjoint(loop.blocks) else None
             if found is not None and size * (found.iterations + 1) <= room:
                 room -= size * (found.iterations + 1)
-                done |= loop.blocks
+                done.update(loop.blocks)
                 behind |= _write_out(body, found)
         if not done:
             break
