@@ -117,14 +117,17 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
       if (access & ArgumentUse::kSeparateReads) facts->separate_reads.push_back(record.offset);
       // The stages of a kernel differ in these, while its arguments are the same.
       access &= ~(ArgumentUse::kSeparateWrites | ArgumentUse::kSeparateReads);
+      if (record.leading_writes) facts->leading_writes.push_back({record.offset, record.leading_writes});
     }
     if (kind == ArgumentKind::Value) {
       const bool length = access & ArgumentUse::kRowLength, items = access & ArgumentUse::kRowItems;
-      if ((length || items) && record.size != 4 && record.size != 8)
-        return damaged("the length of rows or the number of their work-items is no integer");
+      const bool below = access & ArgumentUse::kLeadingBelow;
+      if ((length || items || below) && record.size != 4 && record.size != 8)
+        return damaged("the length of rows or the number of work-items is no integer");
+      if (below) facts->leading_below.push_back({record.offset, record.size});
       if (length) facts->row_length.push_back({record.offset, record.size});
       if (items) facts->row_items.push_back({record.offset, record.size});
-      access &= ~(ArgumentUse::kRowLength | ArgumentUse::kRowItems);
+      access &= ~(ArgumentUse::kRowLength | ArgumentUse::kRowItems | ArgumentUse::kLeadingBelow);
     }
     facts->arguments.push_back({kind, record.size, record.offset, record.alignment, access, place, {}});
     facts->args_alignment = std::max(facts->args_alignment, record.alignment);

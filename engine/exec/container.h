@@ -36,6 +36,11 @@ struct IntegerArgument {
   uint32_t size;
 };
 
+struct LeadingWrites {
+  uint32_t offset;  // of the pointer
+  uint32_t bytes;
+};
+
 struct KernelFacts {
   std::string name;
   std::string entry;  // the symbol to call
@@ -61,6 +66,10 @@ struct KernelFacts {
   // Offsets of arguments, for code that has a version for unaliased launches: see ArgumentUse.
   std::vector<uint32_t> separate_writes;
   std::vector<uint32_t> separate_reads;
+  // Pointers through which the leading work-items write so many bytes each, and the numbers that limit their count: see
+  // ContainerArgument.
+  std::vector<LeadingWrites> leading_writes;
+  std::vector<IntegerArgument> leading_below;
   // For code that has a version for launches in rows: the numbers whose products are the length of a row, and the work-items.
   std::vector<IntegerArgument> row_length;
   std::vector<IntegerArgument> row_items;

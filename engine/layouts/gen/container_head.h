@@ -9,7 +9,7 @@
 namespace anyzero {
 
 // what a container begins with; other forms of it had or will have another number
-inline constexpr std::string_view kContainerMagic = "AZKERN07";
+inline constexpr std::string_view kContainerMagic = "AZKERN08";
 
 // What a launch must know of the code.
 struct KernelFlag {

@@ -14,7 +14,7 @@ __all__ = [
     "KernelFlag",
 ]
 
-CONTAINER_MAGIC: Final = b"AZKERN07"
+CONTAINER_MAGIC: Final = b"AZKERN08"
 """What a container begins with; other forms of it had or will have another number."""
 
 
