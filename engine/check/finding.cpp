@@ -110,17 +110,7 @@ void write_count(Findings& all, const Known& known) {
 std::string caller_text(const SourceLine& source) {
   if (source.line)
     return std::string("File \"") + source.file + "\", line " + std::to_string(source.line) + ", in " + source.function;
-  Dl_info info{};
-  if (!host_place.caller || !dladdr(host_place.caller, &info)) return "";
-  char text[512];
-  const auto at = reinterpret_cast<uintptr_t>(host_place.caller);
-  const size_t offset = at - reinterpret_cast<uintptr_t>(info.dli_fbase);
-  if (info.dli_sname)
-    std::snprintf(text, sizeof text, "%s+%#zx in %s+%#zx", info.dli_sname, at - reinterpret_cast<uintptr_t>(info.dli_saddr),
-                  info.dli_fname ? info.dli_fname : "?", offset);
-  else
-    std::snprintf(text, sizeof text, "%s+%#zx", info.dli_fname ? info.dli_fname : "?", offset);
-  return text;
+  return code_place(host_place.caller);
 }
 
 // Whether the address lies in the executable file itself.
@@ -158,6 +148,20 @@ void print(const Finding& finding, const std::string& call, const std::string& c
 
 void read_source_lines_by(SourceLineReader reader) { source_line_reader.store(reader); }
 bool has_source_lines() { return source_line_reader.load(std::memory_order_relaxed) != nullptr; }
+
+std::string code_place(const void* code) {
+  Dl_info info{};
+  if (!code || !dladdr(code, &info)) return "";
+  char text[512];
+  const auto at = reinterpret_cast<uintptr_t>(code);
+  const size_t offset = at - reinterpret_cast<uintptr_t>(info.dli_fbase);
+  if (info.dli_sname)
+    std::snprintf(text, sizeof text, "%s+%#zx in %s+%#zx", info.dli_sname, at - reinterpret_cast<uintptr_t>(info.dli_saddr),
+                  info.dli_fname ? info.dli_fname : "?", offset);
+  else
+    std::snprintf(text, sizeof text, "%s+%#zx", info.dli_fname ? info.dli_fname : "?", offset);
+  return text;
+}
 
 CallPlace::CallPlace() {
   const SourceLine source;

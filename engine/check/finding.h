@@ -66,6 +66,9 @@ struct CallPlace {
   bool library = false;  // the call comes from a library, and from none of the language's lines
 };
 
+// A place in code: its function, if it has a name, and the file.
+std::string code_place(const void* code);
+
 // The number of times that checks were started.
 inline constinit std::atomic<uint64_t> check_sessions{0};
 

@@ -118,6 +118,12 @@ bool read_container(const std::vector<unsigned char>& bytes, KernelFacts* facts,
       if (access & ArgumentUse::kSeparateReads) facts->separate_reads.push_back(record.offset);
       // The stages of a kernel differ in these, while its arguments are the same.
       access &= ~(ArgumentUse::kSeparateWrites | ArgumentUse::kSeparateReads);
+      if (record.leading_writes) facts->leading_writes.push_back({record.offset, record.leading_writes});
+    }
+    if (kind == ArgumentKind::Value && access & ArgumentUse::kLeadingBelow) {
+      if (record.size != 4 && record.size != 8) return damaged("the number of leading work-items is no integer");
+      facts->leading_below.push_back({record.offset, record.size});
+      access &= ~ArgumentUse::kLeadingBelow;
     }
     facts->arguments.push_back({kind, record.size, record.offset, record.alignment, access, place, {}});
     facts->args_alignment = std::max(facts->args_alignment, record.alignment);

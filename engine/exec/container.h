@@ -30,6 +30,17 @@ struct Argument {
   bool pointer() const { return is_pointer(kind); }
 };
 
+// The place of an argument that is an integer of 4 or 8 bytes.
+struct IntegerArgument {
+  uint32_t offset;
+  uint32_t size;
+};
+
+struct LeadingWrites {
+  uint32_t offset;  // of the pointer
+  uint32_t bytes;
+};
+
 struct KernelFacts {
   std::string name;
   std::string entry;  // the symbol to call
@@ -55,6 +66,10 @@ struct KernelFacts {
   // Offsets of arguments, for code that has a version for unaliased launches: see ArgumentUse.
   std::vector<uint32_t> separate_writes;
   std::vector<uint32_t> separate_reads;
+  // Pointers through which the leading work-items write so many bytes each, and the numbers that limit their count: see
+  // ContainerArgument.
+  std::vector<LeadingWrites> leading_writes;
+  std::vector<IntegerArgument> leading_below;
   LineTable lines;
   std::string_view counter_places;  // CounterPlaces, of kernels that count their lanes
   uint32_t counters = 0;            // that the kernel adds to

@@ -114,7 +114,7 @@ void Walk::pop(Packet& packet) {
 }
 
 Progress Walk::walk() {
-  while (ring.done_ < ring.submitted_.load(std::memory_order_acquire)) {
+  while (ring.done_ < ring.runnable()) {
     if (ring.done_ >= until) return Progress::Yield;
     Packet& packet = front();
     if (untold && packet.op != Op::SignalFence) {

@@ -70,10 +70,25 @@ void Ring::release() {
 }
 
 void Ring::start(bool cheap, uint64_t before, uint64_t position) {
+  if (held_behind_.load(std::memory_order_relaxed) != kAllFree) [[unlikely]]
+    return start_held(cheap, before, position);
   bool first = completed_.value.load(std::memory_order_acquire) >= before;
   if (cheap && first && process(false, nullptr, position) == Progress::Idle) return;
   // The walking thread checks for new packets after it has released the turn, and submits the ring again if there are any.
   if (!turn_.held_now()) engine_.submit(*this);
+}
+
+// What runs within its call leaves no time to read too early, so it is not held back.
+void Ring::start_held(bool cheap, uint64_t before, uint64_t position) {
+  const bool first = completed_.value.load(std::memory_order_acquire) >= before;
+  uint64_t held = before;
+  if (cheap && first && held_behind_.compare_exchange_strong(held, position)) process(false, nullptr, position);
+  if (const HeldObserver observe = held_observer.load(std::memory_order_acquire)) observe(*this);
+}
+
+void Ring::stop_holding() {
+  held_behind_.store(kAllFree, std::memory_order_seq_cst);
+  if (!turn_.held_now() && !idle()) engine_.submit(*this);
 }
 
 Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, uint64_t deadline) {
@@ -86,7 +101,7 @@ Progress Ring::process(bool on_engine_thread, Blocker* blocker, uint64_t until, 
     completed_.wake_sleepers();  // of the counts that pop() has stored; the line above is the barrier for it
     if (progress != Progress::Idle) return progress;
     // A submitter that found the ring busy relies on this check after the release.
-    if (seen == submitted_.load(std::memory_order_seq_cst)) return Progress::Idle;
+    if (seen >= runnable()) return Progress::Idle;
   }
 }
 

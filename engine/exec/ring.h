@@ -1,6 +1,7 @@
 // A queue's input: packets go in from any thread and are walked in order by one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <string>
@@ -63,6 +64,12 @@ class Ring;
 // Check mode's part in a wait without a time limit: NOT_READY where nothing can end it, SUCCESS to wait on.
 using EndlessWaitObserver = ze_result_t (*)(Ring& ring, uint64_t position);
 inline constinit std::atomic<EndlessWaitObserver> endless_wait_observer{nullptr};
+
+// Check mode's part in commands that it holds back: their submission is complete, and they have run if they could within the call.
+using HeldObserver = void (*)(Ring& ring);
+inline constinit std::atomic<HeldObserver> held_observer{nullptr};
+// Lets all commands go that are held back; nullptr while there are none. Called before a thread waits.
+inline constinit std::atomic<void (*)()> let_held_go{nullptr};
 
 // Threading: any thread may submit, wait or offer help.
 class Ring {
@@ -127,6 +134,11 @@ class Ring {
   void start(bool cheap, uint64_t before, uint64_t position);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
+  // Commands behind this position do not run for now: check mode holds those back whose results the host may read too
+  // early. Set by the observer of their submission.
+  void hold_behind(uint64_t position) { held_behind_.store(position, std::memory_order_relaxed); }
+  // From any thread.
+  void stop_holding();
   bool idle() const { return lost() || completed_.value.load(std::memory_order_acquire) >= submitted(); }
   Signal& completed() { return completed_; }
 
@@ -166,6 +178,12 @@ class Ring {
   Ring(Context& context, Device& device, Engine& engine, uint32_t priority);
   ~Ring();
   void lose(const Packet* packet, const char* reason);
+  // The number of commands that may run now. A submitter stores the limit before the count.
+  uint64_t runnable() const {
+    const uint64_t all = submitted_.load(std::memory_order_seq_cst);
+    return std::min(all, held_behind_.load(std::memory_order_seq_cst));
+  }
+  void start_held(bool cheap, uint64_t before, uint64_t position);
 
   Context& context_;
   Device& device_;
@@ -180,6 +198,8 @@ class Ring {
   uint64_t oldest_position_ = 0;        // commands before it
   uint64_t given_up_ = 0;               // up to here, programs and kernels that packets name may be destroyed
   std::atomic<uint64_t> submitted_{0};  // commands; a recorded list counts as all of its own and one more
+  static constexpr uint64_t kAllFree = UINT64_MAX;
+  std::atomic<uint64_t> held_behind_{kAllFree};
 
   alignas(64) SpinLock turn_;  // held by the thread that walks
   Cursor head_;

@@ -31,7 +31,7 @@ namespace {
 // another copy of this library does. The first one never does, so a chain through it ends.
 struct sigaction first[65], previous[65];
 bool came[65];
-std::atomic<bool (*)(uintptr_t)> settler{nullptr};
+constinit std::atomic<FaultSettler> settlers[2] = {};
 
 // The fault of this thread that was passed to another handler, and the stack pointer at that moment. That handler may never return,
 // so the entry counts only for frames that are deeper on the stack.
@@ -146,6 +146,12 @@ Fault fault_of(int number, uintptr_t address, void* context) {
   return fault;
 }
 
+bool settle(const FaultingAccess& access) {
+  for (auto& each : settlers)
+    if (const FaultSettler by = each.load(std::memory_order_acquire); by && by(access)) return true;
+  return false;
+}
+
 void on_fault(int number, siginfo_t* info, void* context) {
   TrapFrame* frame = current_trap;
   const bool knocked = info->si_code == SI_QUEUE && info->si_value.sival_ptr == &knock_mark;
@@ -156,8 +162,8 @@ void on_fault(int number, siginfo_t* info, void* context) {
     if (fault.signal == 0) return;
   } else {
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-    auto settle = settler.load(std::memory_order_acquire);
-    if (settle && number == SIGSEGV && info->si_code > 0 && settle(address)) return;
+    constexpr uintptr_t kWrite = 2;
+    if (number == SIGSEGV && info->si_code > 0 && settle({address, (register_of(context, REG_ERR) & kWrite) != 0, context})) return;
     // si_code > 0: raised by the instruction itself, not sent by kill().
     if (!frame || info->si_code <= 0) return hand_on(number, info, context);
     fault = fault_of(number, address, context);
@@ -190,7 +196,15 @@ void knock(pid_t thread) {
   syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, SIGSEGV, &info);
 }
 
-void set_fault_settler(bool (*settle)(uintptr_t)) { settler.store(settle, std::memory_order_release); }
+void add_fault_settler(FaultSettler settle) {
+  for (auto& each : settlers) {
+    FaultSettler known = nullptr;
+    if (each.compare_exchange_strong(known, settle) || known == settle) return;
+  }
+  std::abort();  // there are as many places as callers
+}
+
+uintptr_t instruction_of(void* context) { return register_of(context, REG_RIP); }
 
 thread_local bool faults_ready __attribute__((tls_model("initial-exec"))) = false;
 
@@ -198,6 +212,11 @@ void ready_for_faults() {
   unblock_faults();
   stand_on_own_stack();
   faults_ready = true;
+}
+
+bool traps_come_first() {
+  struct sigaction now;
+  return sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
 }
 
 void install_traps() {

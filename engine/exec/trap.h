@@ -37,9 +37,17 @@ struct Fault {
   uintptr_t after_call() const { return signal == kNotResident || signal == kMistake || signal >= kRaised; }
 };
 
-// Called first for every invalid address: true if it has become valid meanwhile, and the instruction is to be repeated. Must be
-// async-signal-safe.
-void set_fault_settler(bool (*settle)(uintptr_t address));
+// An access of an invalid address, by the program or by device work.
+struct FaultingAccess {
+  uintptr_t address;
+  bool writes;
+  void* context;  // of the signal
+};
+// Called first for every such access, in the signal's handler: true if the address has become valid meanwhile, and the instruction
+// is to be repeated.
+using FaultSettler = bool (*)(const FaultingAccess& access);
+void add_fault_settler(FaultSettler settle);
+uintptr_t instruction_of(void* context);
 
 // One protected region of the calling thread; regions nest.
 struct TrapFrame {
@@ -55,6 +63,8 @@ extern constinit thread_local TrapFrame* current_trap __attribute__((tls_model("
 // Installs the handlers in front of the program's, which still get faults of the program itself. Called again whenever a ring is
 // created, in case another handler was installed since.
 void install_traps();
+// Whether faults come to our handler first, as long as nobody installs another one.
+bool traps_come_first();
 
 // Ends the innermost region with this fault. Outside of any region it ends the process.
 [[noreturn]] void raise(const Fault& fault);

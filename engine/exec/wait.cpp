@@ -37,6 +37,8 @@ Signal::State wait_for(Signal& signal, uint64_t target, uint64_t timeout, Awaite
   Signal::State state = signal.state(target);
   if (state != Signal::State::Pending || timeout == 0) return state;
   ++long_steps;
+  if (const auto let_go = let_held_go.load(std::memory_order_acquire)) [[unlikely]]
+    let_go();
 
   const uint64_t begin = timeout == kForever ? 0 : now_ns();
   const uint64_t deadline = timeout > kForever - begin ? kForever : begin + timeout;

@@ -6,6 +6,7 @@
 #include "../check/finding.h"
 #include "../system/watched.h"
 #include "callers.h"
+#include "early_reads.h"
 
 namespace anyzero {
 
@@ -14,6 +15,7 @@ class CheckedCall {
   [[gnu::always_inline]] CheckedCall(const char* function, const void* caller) : on_(checks.load(std::memory_order_relaxed) != 0) {
     if (!on_) return;
     outer_ = std::exchange(host_place, {function, caller, false});
+    before_call(function);
     if (!passes_while && !host_function_queue) [[unlikely]]
       add_caller();
   }

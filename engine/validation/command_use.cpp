@@ -1,5 +1,6 @@
 #include "command_use.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -40,8 +41,24 @@ bool is_positive(const unsigned char* at, uint32_t size) {
   return value > 0 && !(value >> (8 * size - 1) & 1);
 }
 
-// Bytes that the first work-item accesses right where arguments point to. All other accesses depend on values that the kernel
-// computes.
+// The value of an integer argument; 0 where it is negative.
+uint64_t number_at(const unsigned char* at, uint32_t size) {
+  if (!is_positive(at, size)) return 0;
+  uint64_t value = 0;
+  std::memcpy(&value, at, size);
+  return value;
+}
+
+// The number of work-items (x, 0, 0) that are certain to write.
+uint64_t leading_items(const Launch& launch, const KernelFacts& facts) {
+  uint64_t items = uint64_t{launch.group_count[0]} * launch.group_size[0];
+  for (const IntegerArgument& each : facts.leading_below)
+    items = std::min(items, number_at(launch.args() + each.offset, each.size));
+  return items;
+}
+
+// Bytes that the first work-item accesses right where arguments point to, and those that the ones behind it in its row write right
+// behind them. All other accesses depend on values that the kernel computes.
 void add_launch(CommandUse& use, const LaunchPacket& packet) {
   if (!packet.count) return;
   add_group_counts(use, packet);
@@ -64,6 +81,13 @@ void add_launch(CommandUse& use, const LaunchPacket& packet) {
     } else if (each.access & ArgumentUse::kFirstReads) {
       add(use, at, 1, false);
     }
+  }
+  const uint64_t items = leading_items(launch, facts);
+  if (items > kMostLeadingItems) return;
+  for (const LeadingWrites& each : facts.leading_writes) {
+    const void* at;
+    std::memcpy(&at, launch.args() + each.offset, sizeof at);
+    add(use, at, items * each.bytes, true);
   }
 }
 

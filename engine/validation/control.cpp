@@ -5,12 +5,15 @@
 #include "../abi/gen/ze_api.h"
 #include "../check/finding.h"
 #include "device_scope.h"
+#include "early_reads.h"
 #include "made_objects.h"
 #include "other_threads.h"
 
 namespace anyzero {
 
 namespace {
+
+constexpr uint64_t kPatience = 5'000'000'000;  // for commands whose results were read too early
 
 // Loaders take the functions as soon as they have loaded the library.
 [[gnu::constructor]] void begin_checking() {
@@ -22,7 +25,9 @@ namespace {
 // A destructor of the library runs behind all exit handlers and destructors of static objects, in which programs may free what they
 // have. A handler of std::atexit would run in front of those that are older than the library: a loader loads it late.
 [[gnu::destructor]] void look_for_leaks() {
-  if (is_checked(kCheckPrint)) report_leaks_at_exit();
+  if (!is_checked(kCheckPrint)) return;
+  finish_early_reads(kPatience);
+  report_leaks_at_exit();
 }
 
 }  // namespace
@@ -38,7 +43,10 @@ ZE_APIEXPORT int zexCheckStart(uint32_t kinds, const char* path) {
   return 0;
 }
 
-ZE_APIEXPORT void zexCheckStop() { stop_checks(); }
+ZE_APIEXPORT void zexCheckStop() {
+  finish_early_reads(kPatience);
+  stop_checks();
+}
 
 // Sets the function that finds the source line of a call; nullptr for none.
 ZE_APIEXPORT void zexReadSourceLinesBy(SourceLineReader reader) { read_source_lines_by(reader); }

@@ -36,6 +36,10 @@ ze_result_t before_zeCommandListAppendMemAdvise(ze_command_list_handle_t list, z
 ze_result_t before_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t list, const void* pointer, size_t size);
 
 // Objects of the program, with the places that made them: made_objects.cpp
+void after_zeContextCreate(ze_result_t result, ze_driver_handle_t driver, const ze_context_desc_t* desc, ze_context_handle_t* made);
+void after_zeContextCreateEx(ze_result_t result, ze_driver_handle_t driver, const ze_context_desc_t* desc, uint32_t count,
+                             ze_device_handle_t* devices, ze_context_handle_t* made);
+void after_zeContextDestroy(ze_result_t result, ze_context_handle_t object);
 void after_zeMemAllocDevice(ze_result_t result, ze_context_handle_t context, const ze_device_mem_alloc_desc_t* desc, size_t size,
                             size_t alignment, ze_device_handle_t device, void** pointer);
 void after_zeMemAllocHost(ze_result_t result, ze_context_handle_t context, const ze_host_mem_alloc_desc_t* desc, size_t size,

@@ -51,6 +51,7 @@ ZE_APIEXPORT void zexCheckHostRead(const void* memory, size_t bytes) {
   if (!driver) return;
   const auto begin = reinterpret_cast<uintptr_t>(memory);
   const std::string writer = writer_of(*driver, begin, begin + bytes);
+  let_held_commands_go();  // the read is no mistake of its own
   if (writer.empty()) return;
   const uint64_t place = CallPlace().number;
   if (seen(Rule::EarlyHostRead, place)) return;

@@ -81,6 +81,18 @@ void before_zeContextDestroy(ze_context_handle_t context) {
     report_leaks([&](const Made& made) { return made.context == context; }, "when its context is destroyed");
 }
 
+// A context belongs to none.
+void after_zeContextCreate(ze_result_t result, ze_driver_handle_t, const ze_context_desc_t*, ze_context_handle_t* made) {
+  note_object(result, nullptr, made, "a context");
+}
+
+void after_zeContextCreateEx(ze_result_t result, ze_driver_handle_t, const ze_context_desc_t*, uint32_t, ze_device_handle_t*,
+                             ze_context_handle_t* made) {
+  note_object(result, nullptr, made, "a context");
+}
+
+void after_zeContextDestroy(ze_result_t result, ze_context_handle_t object) { forget(result, object); }
+
 void report_leaks_at_exit() {
   // Libraries may keep what they have until then.
   report_leaks([](const Made& made) { return !made.library; }, "when the process ends");

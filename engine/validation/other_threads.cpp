@@ -119,6 +119,13 @@ void note_bystanders() {
   *bystanders().open() = std::move(all);
 }
 
+bool is_asleep(long thread) {
+  char text[512];
+  const std::string_view stat = read_file(thread, "stat", text, sizeof text);
+  const size_t name_end = stat.rfind(')');  // the name may have brackets, too
+  return name_end != std::string_view::npos && stat.substr(name_end + 1).starts_with(" S");
+}
+
 bool another_thread_may_act() {
   // One after the other may have been asleep while the rest was not: if none has slept again, all were asleep in between.
   std::vector<std::pair<long, unsigned long>> once, again;

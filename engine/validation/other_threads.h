@@ -17,4 +17,7 @@ void note_bystanders();
 // engine do not count. Also true where the system does not tell.
 bool another_thread_may_act();
 
+// Whether a thread of the process sleeps.
+bool is_asleep(long thread);
+
 }  // namespace anyzero

@@ -18,6 +18,7 @@
 #include "command_order.h"
 #include "commands.h"
 #include "device_scope.h"
+#include "early_reads.h"
 #include "hooks.h"
 
 namespace anyzero {
@@ -95,6 +96,7 @@ class Submitter {
     use.blocks = separates;
     std::erase_if(use.waits, [&](const CommandWait& wait) { return wait.event && signalled_before(wait.event); });
     if (!watch_.order.lost()) watch_.order.submit(use, done_);
+    if (is_checked(kCheckRaces)) results_.add(use);
   }
   void submit(const Packet& packet, const CallSite* site, bool in_order) {
     read_command_use(packet, nullptr, watch_.use);
@@ -114,6 +116,8 @@ class Submitter {
     watch_.use.scopes = ZE_EVENT_SCOPE_FLAG_HOST;
     submit(nullptr, position_, true);
   }
+  // Results of what was submitted, which the host may read too early.
+  void hold(uint64_t before) { results_.hold(ring_, before, position_); }
 
  private:
   // Signalled, but not since the checks began.
@@ -141,6 +145,7 @@ class Submitter {
   Ring& ring_;
   const uint64_t done_;
   uint64_t position_;
+  AwaitedResults results_;
 };
 
 void observe(Ring& ring, const Packet& packet, uint64_t before, Fence* fence) {
@@ -155,6 +160,7 @@ void observe(Ring& ring, const Packet& packet, uint64_t before, Fence* fence) {
         to.submit(packet, append_site, append_in_order);
       }
       if (fence) to.submit(fence);
+      to.hold(before);
     } catch (...) {
       order.lose_track();
     }

@@ -121,7 +121,7 @@ def container(object_: bytes, **facts: Any) -> bytes:
         alignment = rest[0] if rest else min(size, 8)
         offset = -(-offset // alignment) * alignment
         name = (facts["declared"][index] if "declared" in facts else f"arg{index}").encode()
-        rows.append(ContainerArgument(ArgumentKind[kind.upper()], size, offset, alignment, 0, len(name)).pack())
+        rows.append(ContainerArgument(ArgumentKind[kind.upper()], size, offset, alignment, 0, 0, len(name)).pack())
         names.append(name + b"\0")
         offset += size
     name, entry = facts["name"].encode(), facts.get("entry", facts["name"]).encode()

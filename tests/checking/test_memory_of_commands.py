@@ -285,5 +285,6 @@ def test_what_exists_at_the_end_of_the_process_is_a_leak(tmp_path: Path) -> None
     found = [json.loads(line) for path in tmp_path.iterdir() for line in path.read_text().splitlines()]
     assert sorted((each["rule"], each["message"]) for each in found) == [
         ("leak", "a command list still exists when the process ends"),
+        ("leak", "a context still exists when the process ends"),
         ("leak", "the host allocation of 48 bytes still exists when the process ends"),
     ]

@@ -93,6 +93,15 @@ int main(void) {
 }
 """
 
+LEAVES_CONTEXT = """
+int main(void) {
+  begin();
+  end();
+  ze_context_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+  return zeContextCreate(driver, &desc, &context) ? 9 : 0;
+}
+"""
+
 LEAVES = """
 int main(void) {
   begin();
@@ -181,6 +190,14 @@ def test_what_static_objects_free_is_no_leak(destructor: bool, tmp_path: Path) -
     subprocess.run([compiler(), *flags, "-lstdc++", *where], check=True)
     done = tool("check", "--", str(tmp_path / "late"), folder=tmp_path)
     assert done.returncode == (0 if destructor else 3), done.stderr
+
+
+def test_a_context_that_is_never_destroyed_is_a_leak(tmp_path: Path) -> None:
+    program = build_program(tmp_path, "leaves", BEGIN + LEAVES_CONTEXT, LOADER)
+    done = tool("check", "--", str(program), folder=tmp_path)
+    assert done.returncode == 3
+    assert "a context still exists when the process ends\n  other: made by zeContextCreate" in done.stderr
+    assert done.stderr.endswith("anyzero check: 1 mistake: 1 leak\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])

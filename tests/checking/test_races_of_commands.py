@@ -421,6 +421,24 @@ def test_a_kernel_beside_a_copy(launches: Launches) -> None:
     expect("command-race", found)
 
 
+def test_a_copy_from_the_middle_of_what_a_kernel_writes(launches: Launches) -> None:
+    p = launches
+    with checked("races") as found:
+        p.one.launch(raise_all.on(p.context), 16, (p.values, 12))
+        p.two.copy(p.to[:2], p.values[10:12])  # mistake
+        p.finish()
+    assert "offset 40" in expect("command-race", found).memory
+
+
+def test_a_copy_from_behind_what_a_kernel_writes(launches: Launches) -> None:
+    p = launches
+    with checked("races") as found:
+        p.one.launch(raise_all.on(p.context), 16, (p.values, 12))
+        p.two.copy(p.to[:4], p.values[12:])
+        p.finish()
+    clean(found)
+
+
 def test_kernels_that_may_touch_other_elements_are_not_reported(launches: Launches) -> None:
     p = launches
     with checked("races") as found:

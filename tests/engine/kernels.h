@@ -65,8 +65,8 @@ inline Bytes container(const Facts& facts, const Bytes& object = object_file()) 
   uint32_t offset = 0;
   for (const Parameter& parameter : facts.parameters) {
     offset = (offset + parameter.alignment - 1) / parameter.alignment * parameter.alignment;
-    rows.record(
-        ContainerArgument{static_cast<uint32_t>(parameter.kind), parameter.size, offset, parameter.alignment, parameter.access, 1});
+    rows.record(ContainerArgument{static_cast<uint32_t>(parameter.kind), parameter.size, offset, parameter.alignment,
+                                  parameter.access, 0, 1});
     put_text(names, "a");
     offset += parameter.size;
   }

@@ -29,7 +29,7 @@ KERNEL = kernel(
     printf=True,
     sub_groups=True,
     arguments=(
-        Argument(0, "y", "global", 8, 0, 8),
+        Argument(0, "y", "global", 8, 0, 8, leading_writes=4),
         Argument(1, "", "value", 12, 8, 4),
         Argument(2, "scratch", "local", 8, 24, 8),
         Argument(3, "picture", "image", 8, 32, 8, 2),
@@ -59,7 +59,7 @@ BYTES = container.encode(WHOLE)
 def test_the_engine_finds_everything_where_the_layout_says() -> None:
     """A reader of its own, which walks the bytes in the order of the format's description."""
     magic, total, checksum = struct.unpack_from("<8sQQ", BYTES)
-    assert magic == b"AZKERN08"
+    assert magic == b"AZKERN09"
     assert total == len(BYTES)
     rest = 0xFFFFFFFF
     for byte in BYTES[24:]:
@@ -78,11 +78,11 @@ def test_the_engine_finds_everything_where_the_layout_says() -> None:
     lengths = struct.unpack_from("<6I", BYTES, place)
     assert lengths == (len("größe".encode()), 8, 28, 0, 13, 0)
     place += 24
-    rows = [struct.unpack_from("<6I", BYTES, place + 24 * index) for index in range(6)]
+    rows = [struct.unpack_from("<7I", BYTES, place + 28 * index) for index in range(6)]
     assert [row[0] for row in rows] == [1, 0, 3, 4, 5, 2]
-    assert rows[1] == (0, 12, 8, 4, 0, 0)
-    assert rows[3] == (4, 8, 32, 8, 2, 7)
-    place += 24 * 6
+    assert rows[1] == (0, 12, 8, 4, 0, 0, 0)
+    assert rows[3] == (4, 8, 32, 8, 2, 0, 7)
+    place += 28 * 6
     assert BYTES[place:].startswith(b"y\0\0scratch\0picture\0how\0table\0" + struct.pack("<QQ", 3, 1))
     assert BYTES.endswith("größe".encode() + b"\0az_entry\0reqd_work_group_size(64,2,1)\0\x7fELF and code")
 
@@ -133,7 +133,7 @@ def test_wrong_contents_under_a_right_checksum_are_refused_or_read(place: int, c
     """Nothing else than a container or a WireError, even where somebody repaired the checksum."""
     body = bytearray(BYTES[24:])
     body[place : place + len(change)] = change
-    data = struct.pack("<8sQQ", b"AZKERN08", 24 + len(body), container.checksum(body)) + body
+    data = struct.pack("<8sQQ", b"AZKERN09", 24 + len(body), container.checksum(body)) + body
     try:
         found = container.decode(data)
     except WireError:

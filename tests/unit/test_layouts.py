@@ -47,7 +47,7 @@ def test_compiled_code_finds_these_offsets() -> None:
 
 
 def test_kept_files_have_these_heads() -> None:
-    assert (container_head.CONTAINER_MAGIC, container_head.CONTAINER_HEAD_BYTES) == (b"AZKERN08", 144)
+    assert (container_head.CONTAINER_MAGIC, container_head.CONTAINER_HEAD_BYTES) == (b"AZKERN09", 144)
     assert (description.DESCRIPTION_MAGIC, description.DESCRIPTION_HEAD_BYTES) == (b"AZDESC03", 24)
     assert frame.Frame(1, 2, 3).pack() == struct.pack("<IIQ", 1, 2, 3)
 

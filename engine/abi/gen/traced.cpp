@@ -1209,6 +1209,7 @@ ze_result_t ZE_APICALL traced_zeCommandQueueSynchronize(ze_command_queue_handle_
   CheckedCall checked("zeContextCreate", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreate(hDriver, desc, phContext);
+  if (checked) after_zeContextCreate(result, hDriver, desc, phContext);
   if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(desc), received(result, phContext));
   return result;
@@ -1224,6 +1225,7 @@ ze_result_t ZE_APICALL traced_zeContextCreate(ze_driver_handle_t hDriver, const 
   CheckedCall checked("zeContextCreateEx", __builtin_return_address(0));
   if (checked) check_structure(desc, 0xd, "ze_context_desc_t");
   const ze_result_t result = zeContextCreateEx(hDriver, desc, numDevices, phDevices, phContext);
+  if (checked) after_zeContextCreateEx(result, hDriver, desc, numDevices, phDevices, phContext);
   if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hDriver), as_word(desc), as_word(numDevices), as_word(phDevices), received(result, phContext));
   return result;
@@ -1239,6 +1241,7 @@ ze_result_t ZE_APICALL traced_zeContextCreateEx(ze_driver_handle_t hDriver, cons
   CheckedCall checked("zeContextDestroy", __builtin_return_address(0));
   if (checked) before_zeContextDestroy(hContext);
   const ze_result_t result = zeContextDestroy(hContext);
+  if (checked) after_zeContextDestroy(result, hContext);
   if (checked && result != ZE_RESULT_SUCCESS) [[unlikely]] check_refused(result);
   record.returned(result, as_word(hContext));
   return result;

@@ -108,7 +108,8 @@ __attribute__((no_sanitize("thread"), noinline)) void copy_page(uint64_t* to, co
 }
 
 // A write to a block that is being moved into a file faults. Waits for the end of the move, after which the write can be retried.
-bool settle_fault(uintptr_t address) {
+bool settle_fault(const FaultingAccess& access) {
+  const uintptr_t address = access.address;
   for (Move& move : moves) {
     uintptr_t begin = move.begin.load();
     if (address < begin || address >= move.end.load()) continue;
@@ -206,7 +207,7 @@ bool move_pages(void* pages, size_t size, int fd, size_t offset) {
   move.arrived.store(0);
   move.begin.store(base);
   move.end.store(base + size);
-  set_fault_settler(settle_fault);
+  add_fault_settler(settle_fault);
   mprotect(pages, size, PROT_READ);
   for (size_t at = 0; at < size / 8; at += kSystemPage / 8)
     copy_page(static_cast<uint64_t*>(copy) + at, static_cast<const uint64_t*>(pages) + at);

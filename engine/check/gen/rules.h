@@ -86,7 +86,7 @@ inline constexpr RuleText kRules[] = {
     {"fence-in-use", CheckKind::Sync, "A fence is reset, and passed to another execution, only after the execution before has signalled it.", "Wait for the fence and reset it, or use another one."},
     {"queue-destroyed-in-use", CheckKind::Sync, "A queue may be destroyed only when all its commands are done.", "Wait for the queue first."},
     {"memory-freed-in-use", CheckKind::Sync, "Memory may be freed only when no command uses it any more.", "Wait for the queue, a fence or an event first, or ask for a blocking free (zeMemFreeExt)."},
-    {"early-host-read", CheckKind::Sync, "The host reads what a command writes only after it has waited for the command.", "Wait for the command, its event or its queue first."},
+    {"early-host-read", CheckKind::Sync, "The host touches what a command writes only after it has waited for the command.", "Wait for the command, its event or its queue first."},
     {"command-race", CheckKind::Races, "Two commands that touch the same memory, one of them writing, need an order.", "Let one wait for an event of the other, put a barrier between them, or append both to one in-order list."},
     {"missing-barrier", CheckKind::Races, "Commands of one list only begin in order; a barrier, an event or an in-order list makes one wait.", "Add a barrier or an event, or ZE_COMMAND_LIST_FLAG_IN_ORDER (immediate: ZE_COMMAND_QUEUE_FLAG_IN_ORDER)."},
     {"other-context", CheckKind::Strict, "The objects of a command belong to the context of its command list.", "Make all of them in one context."},

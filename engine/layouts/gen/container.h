@@ -11,6 +11,9 @@
 
 namespace anyzero {
 
+// work-items (x, 0, 0) whose ids times 64 do not wrap around in 32 bits
+inline constexpr uint32_t kMostLeadingItems = 16777216;
+
 // What a kernel's argument is.
 enum class ArgumentKind : uint32_t {
   Value = 0,  // passed by value
@@ -43,8 +46,9 @@ struct ArgumentUse {
     kFirstNeedsPositive = 16,  // these two hold only where this number is positive
     kSeparateReads = 32,  // code for unaliased launches reads through it
     kSeparateWrites = 64,  // that code writes through it, and no other argument with one of these uses may lead to its allocation
+    kLeadingBelow = 128,  // only work-items with an id below this number are sure of their leading writes
   };
-  static constexpr uint32_t kAll = 127;
+  static constexpr uint32_t kAll = 255;
 };
 
 // What a counter of a kernel counts, for profiles.
@@ -74,15 +78,17 @@ struct ContainerArgument {
   uint32_t offset;  // in the argument block
   uint32_t alignment;  // a power of two
   uint32_t access;  // of an image: 0 read, 1 write, 2 both; of others: ArgumentUse
+  uint32_t leading_writes;  // bytes that each work-item (x, 0, 0) writes there, one behind the other; 0: not known
   uint32_t name_bytes;  // length of type, blank and name, as OpenCL C writes them
 };
-static_assert(sizeof(ContainerArgument) == 24);
+static_assert(sizeof(ContainerArgument) == 28);
 static_assert(offsetof(ContainerArgument, kind) == 0);
 static_assert(offsetof(ContainerArgument, size) == 4);
 static_assert(offsetof(ContainerArgument, offset) == 8);
 static_assert(offsetof(ContainerArgument, alignment) == 12);
 static_assert(offsetof(ContainerArgument, access) == 16);
-static_assert(offsetof(ContainerArgument, name_bytes) == 20);
+static_assert(offsetof(ContainerArgument, leading_writes) == 20);
+static_assert(offsetof(ContainerArgument, name_bytes) == 24);
 
 // A source place of a counter; a counter of a block has one for each line in it.
 struct CounterPlace {

@@ -9,7 +9,7 @@
 namespace anyzero {
 
 // what a container begins with; other forms of it had or will have another number
-inline constexpr std::string_view kContainerMagic = "AZKERN08";
+inline constexpr std::string_view kContainerMagic = "AZKERN09";
 // the function of code with a version for launches in rows: stores their length and, where the kernel tells it, the number of
 // elements behind it, as u64; 0 for numbers that cannot be used
 inline constexpr std::string_view kRowLengths = "az_row_lengths";

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "../../abi/error.h"
+#include "../../check/finding.h"
 #include "../devices/device.h"
 #include "allocation.h"
 #include "memory_account.h"
@@ -97,6 +98,8 @@ ze_result_t allocate(const Request& request, void** pointer) {
   // A process that maps the descriptor may not know the offset: such a block gets a file of its own.
   constexpr size_t kOwnFile = size_t{2} << 20;
   if (exports) wanted.alignment = std::max(wanted.alignment, kOwnFile);
+  // Pages of its own, for reads by the host that come too early.
+  if (request.type != ZE_MEMORY_TYPE_DEVICE && is_checked(kCheckRaces)) wanted.alignment = std::max(wanted.alignment, kPageSize);
   auto allocation = std::make_unique<Allocation>();
   allocation->backend = &(request.device ? *request.device : *request.context.devices().front()).backend();
   if (!take_block(wanted, *allocation->backend, &allocation->block, &allocation->home)) return out_of_memory(request);

@@ -146,7 +146,7 @@ RULES: Final = {
         Rule(
             "early-host-read",
             "sync",
-            "The host reads what a command writes only after it has waited for the command.",
+            "The host touches what a command writes only after it has waited for the command.",
             "Wait for the command, its event or its queue first.",
         ),
         Rule(

@@ -102,6 +102,8 @@ class Argument:
     """Of an image: 0 read, 1 write, 2 both. Of anything else: `layouts.container.ArgumentUse`."""
     type: str = ""
     """As OpenCL C writes it, as far as that is known: ``float4``, ``global int*``, ``image2d_t``, ``struct``."""
+    leading_writes: int = 0
+    """Bytes that each work-item (x, 0, 0) writes, one behind the other; 0: not known."""
 
 
 @dataclass(frozen=True, slots=True)

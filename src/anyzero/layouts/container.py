@@ -25,6 +25,7 @@ __all__ = [
     "LINE_ROW_OFFSETS",
     "LINE_TABLE_HEAD_BYTES",
     "LINE_TABLE_HEAD_OFFSETS",
+    "MOST_LEADING_ITEMS",
     "ArgumentKind",
     "ArgumentUse",
     "ContainerArgument",
@@ -34,6 +35,9 @@ __all__ = [
     "LineRow",
     "LineTableHead",
 ]
+
+MOST_LEADING_ITEMS: Final = 16777216
+"""Work-items (x, 0, 0) whose ids times 64 do not wrap around in 32 bits."""
 
 
 class ArgumentKind(enum.IntEnum):
@@ -70,6 +74,8 @@ class ArgumentUse:
     """Code for unaliased launches reads through it."""
     SEPARATE_WRITES: Final = 64
     """That code writes through it, and no other argument with one of these uses may lead to its allocation."""
+    LEADING_BELOW: Final = 128
+    """Only work-items with an id below this number are sure of their leading writes."""
 
 
 class CounterKind(enum.IntEnum):
@@ -87,25 +93,35 @@ class CounterKind(enum.IntEnum):
     """Stores to an address for each lane."""
 
 
-_CONTAINER_ARGUMENT: Final = struct.Struct("<IIIIII")
-CONTAINER_ARGUMENT_BYTES: Final = 24
+_CONTAINER_ARGUMENT: Final = struct.Struct("<IIIIIII")
+CONTAINER_ARGUMENT_BYTES: Final = 28
 CONTAINER_ARGUMENT_OFFSETS: Final = {
     "kind": 0,
     "size": 4,
     "offset": 8,
     "alignment": 12,
     "access": 16,
-    "name_bytes": 20,
+    "leading_writes": 20,
+    "name_bytes": 24,
 }
 
 
-class ContainerArgument(tuple[int, int, int, int, int, int]):
+class ContainerArgument(tuple[int, int, int, int, int, int, int]):
     """One argument of a kernel."""
 
     __slots__ = ()
 
-    def __new__(cls, kind: int, size: int, offset: int, alignment: int, access: int, name_bytes: int) -> Self:
-        return tuple.__new__(cls, (kind, size, offset, alignment, access, name_bytes))
+    def __new__(
+        cls,
+        kind: int,
+        size: int,
+        offset: int,
+        alignment: int,
+        access: int,
+        leading_writes: int,
+        name_bytes: int,
+    ) -> Self:
+        return tuple.__new__(cls, (kind, size, offset, alignment, access, leading_writes, name_bytes))
 
     @property
     def kind(self) -> int:
@@ -133,12 +149,25 @@ class ContainerArgument(tuple[int, int, int, int, int, int]):
         return self[4]
 
     @property
-    def name_bytes(self) -> int:
-        """Length of type, blank and name, as OpenCL C writes them."""
+    def leading_writes(self) -> int:
+        """Bytes that each work-item (x, 0, 0) writes there, one behind the other; 0: not known."""
         return self[5]
 
+    @property
+    def name_bytes(self) -> int:
+        """Length of type, blank and name, as OpenCL C writes them."""
+        return self[6]
+
     def pack(self) -> bytes:
-        return _CONTAINER_ARGUMENT.pack(self.kind, self.size, self.offset, self.alignment, self.access, self.name_bytes)
+        return _CONTAINER_ARGUMENT.pack(
+            self.kind,
+            self.size,
+            self.offset,
+            self.alignment,
+            self.access,
+            self.leading_writes,
+            self.name_bytes,
+        )
 
     @classmethod
     def unpack(cls, data: bytes | bytearray | memoryview, place: int = 0) -> Self:

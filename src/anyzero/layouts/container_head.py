@@ -15,7 +15,7 @@ __all__ = [
     "KernelFlag",
 ]
 
-CONTAINER_MAGIC: Final = b"AZKERN08"
+CONTAINER_MAGIC: Final = b"AZKERN09"
 """What a container begins with; other forms of it had or will have another number."""
 
 ROW_LENGTHS: Final = b"az_row_lengths"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from anyzero.compiler.compiled import Argument, CompiledKernel
 from anyzero.compiler.errors import CompileError
 from anyzero.compiler.lanes import machine_code
@@ -95,11 +97,20 @@ def _used(argument: Argument, unit: KernelUnit) -> Argument:
         (ArgumentUse.FIRST_READS, first.reads),
         (ArgumentUse.FIRST_WRITES, first.writes),
         (ArgumentUse.FIRST_NEEDS_POSITIVE, first.positive),
+        (ArgumentUse.LEADING_BELOW, first.limits),
         (ArgumentUse.SEPARATE_READS, unit.unaliased.read),
         (ArgumentUse.SEPARATE_WRITES, unit.unaliased.written),
     )
     within = range(argument.offset, argument.offset + argument.size)
-    return replace(argument, access=sum(use for use, offsets in uses if any(each in within for each in offsets)))
+    access = sum(use for use, offsets in uses if any(each in within for each in offsets))
+    return replace(argument, access=access, leading_writes=_leading(unit).get(argument.offset, 0))
+
+
+def _leading(unit: KernelUnit) -> Mapping[int, int]:
+    """What leading work-items write. Of a number inside of a structure, launches do not know where it ends."""
+    whole = {(each.offset, each.size) for each in unit.translation.arguments}
+    first = unit.first_item
+    return first.leading if whole.issuperset(first.limits.items()) else {}
 
 
 def _written(argument: Argument, out: Written) -> Argument:

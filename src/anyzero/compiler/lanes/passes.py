@@ -195,8 +195,8 @@ PASSES: Final = (
         "first-item",
         bodies.run_first_item,
         KERNEL,
-        "which arguments point to memory that the first work-item reads or writes, for check mode's races between "
-        "commands",
+        "which arguments point to memory that the first work-item reads or writes, and what the others of its row "
+        "write behind that, for check mode's races between commands and early reads by the host",
         "loads of variables are values, and loads are not moved past branches yet",
         ("analysis/first_item.py",),
     ),

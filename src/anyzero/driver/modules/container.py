@@ -75,7 +75,13 @@ def encode(content: Container) -> bytes:
     counters = b"".join(each.pack() for each in kernel.counters)
     rows = [
         ContainerArgument(
-            layout.ArgumentKind[each.kind.upper()], each.size, each.offset, each.alignment, each.access, len(name)
+            layout.ArgumentKind[each.kind.upper()],
+            each.size,
+            each.offset,
+            each.alignment,
+            each.access,
+            each.leading_writes,
+            len(name),
         ).pack()
         for each, name in zip(arguments, names, strict=True)
     ]
@@ -186,7 +192,8 @@ def _argument(index: int, row: ContainerArgument, name: str) -> Argument:
     if row.kind not in _KINDS:
         raise WireError(f"argument {index} is of kind {row.kind}, which does not exist")
     type_, _, name = name.rpartition(" ")
-    return Argument(index, name, _KINDS[row.kind], row.size, row.offset, row.alignment, row.access, type_)
+    place = row.size, row.offset, row.alignment
+    return Argument(index, name, _KINDS[row.kind], *place, row.access, type_, row.leading_writes)
 
 
 def _string(reader: Reader, length: int) -> str:
