@@ -321,7 +321,7 @@ def _keep_merged_groups(unit: NumberingUnit, made: VersionUnit) -> bool:
 def _begin_strips(unit: NumberingUnit) -> VersionUnit | None:
     if unit.rows is None or unit.strips_body is None:
         return None
-    return VersionUnit("strips", unit.strips_body, replace(unit.choices, prefix="strips."))
+    return VersionUnit("strips", unit.strips_body, replace(unit.choices, prefix=f"{unit.choices.prefix}strips."))
 
 
 def _keep_strips(_: NumberingUnit, made: VersionUnit) -> bool:
