@@ -427,6 +427,14 @@ class Builder:
         """The same bits as another number of lanes, or as one integer."""
         return self.op("bitcast", type_, f"{value.type} %s to {type_}", value)
 
+    def hidden(self, value: Value) -> Value:
+        """The same integers, of which LLVM does not see how they were computed."""
+        bits = value.type.bits * value.type.lanes
+        real = "double" if value.type.element == "i64" else "float" if bits % 32 == 0 else "half"
+        number = self.reinterpret(value, Type(real, bits // Type(real).bits))
+        fenced = self.call(f"llvm.arithmetic.fence.{number.type.mangled}", number.type, number)
+        return self.reinterpret(fenced, value.type)
+
     def freeze(self, value: Value) -> Value:
         """`freeze`: an arbitrary but fixed value instead of poison."""
         return self.op("freeze", value.type, f"{value.type} %s", value)

@@ -98,3 +98,33 @@ def test_given_data_that_decides_then_there_are_no_branches_that_cannot_be_predi
             out[i] = data[i]
 
     assert _stores(positive, "haswell") == {"v32f32"}
+
+
+@az.kernel
+def margin(out: az.ptr[az.i32], data: az.ptr[az.i32], first: az.i32, last: az.i32) -> None:
+    """Shorts of an `int`, by one lane."""
+    kept = az.local[az.i16, 17]
+    lane = az.i32(az.local_id(0))
+    i = az.i32(az.global_id(0))
+    kept[lane + 1] = az.i16(data[i])
+    if lane < 1:
+        kept[lane] = az.i16(data[min(max(i - 1, first), last)])
+    az.barrier()
+    out[i] = az.i32(kept[lane]) - 3 * az.i32(kept[lane + 1])
+
+
+@pytest.mark.parametrize("cpu", ["", "haswell", "x86-64-v2"])
+def test_given_a_single_lane_then_what_lies_behind_is_kept(cpu: str) -> None:
+    data = np.random.default_rng(1).integers(-9999, 9999, 32, np.int32)
+
+    def wrong() -> list[int]:
+        run = Loaded(compile_kernel(_module(margin), "margin", Options(cpu=cpu, lanes=16, group=(16, 1, 1))))
+        out, expected = np.zeros(32, np.int32), np.zeros(32, np.int32)
+        given = [data, np.int32(0), np.int32(31)]
+        run([out, *given], (32,), (16,))
+        reference.run(_module(margin), "margin", [expected, *given], (32,), (16,))
+        return list(np.flatnonzero(out != expected))
+
+    outcome = isolated(wrong)
+    assert not outcome.trouble, outcome.trouble
+    assert outcome.value == []

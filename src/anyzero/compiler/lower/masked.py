@@ -176,7 +176,22 @@ def _store_register(e: Emitter, value: Value, address: Value, mask: Value, align
 
 
 def _store(e: Emitter, value: Value, address: Value, mask: Value, alignment: int) -> None:
+    """With AVX-512, LLVM stores an integer as long as it was before a conversion where it finds that a single lane is
+    active, and overwrites what lies behind it: so it does not see the conversion.
+    """
     b = e.b
+    integers = not value.type.is_float and value.type.element != "ptr"
+    if e.choices.mask == "i1" and integers and _may_be_single(e):
+        value = b.hidden(value)
     name = f"llvm.masked.store.{value.type.mangled}.p0"
     b.intrinsics.setdefault(name, f"declare void @{name}({value.type}, ptr, {mask.type})")
     b.line(f"call void @{name}({value.typed}, ptr align {alignment} {address.text}, {mask.typed})")
+
+
+def _may_be_single(e: Emitter) -> bool:
+    """May LLVM find that a single lane is active? Not of all lanes that have a work-item, where nothing tells how many
+    these are, or where all have one.
+    """
+    op = e.mask_op
+    assert op is not None
+    return op.name != "entry_mask" or (e.choices.group_size is not None and not e.choices.whole_vectors)

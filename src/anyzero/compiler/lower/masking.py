@@ -120,11 +120,7 @@ class Masking:
         mask = self.vectors.get(op) if op.type == "i1" and op in self.crossing and op.name != "read" else None
         if mask is None or not mask.text.startswith("%") or _by_place(op, self._known_places):
             return
-        b, held = self.b, self.held(mask)
-        real = "double" if held.type.element == "i64" else "float"
-        number = b.reinterpret(held, Type(real, mask.type.lanes * held.type.bits // Type(real).bits))
-        fenced = b.call(f"llvm.arithmetic.fence.{number.type.mangled}", number.type, number)
-        self.vectors[op] = self.truth(b.reinterpret(fenced, held.type))
+        self.vectors[op] = self.truth(self.b.hidden(self.held(mask)))
 
     @property
     def _known_places(self) -> frozenset[str]:
